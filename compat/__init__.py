@@ -1,0 +1,1 @@
+"""Headers and libraries under CUDA's own names, served by tmigrate."""

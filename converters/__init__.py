@@ -1,0 +1,1 @@
+"""Front ends and lifting: CUDA source and ONNX graphs become tile IR."""

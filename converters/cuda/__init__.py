@@ -1,0 +1,1 @@
+"""CUDA C++ (parsed by libclang) to thread-level tile IR."""

@@ -1,0 +1,5 @@
+"""Diagnostic codes of lifting."""
+
+from tmigrate.codes import Code
+
+CODES: tuple[Code, ...] = ()
