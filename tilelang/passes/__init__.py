@@ -1,0 +1,1 @@
+"""IR to IR: analyses and rewrites, each usable alone on a ten-line text."""
