@@ -7,8 +7,8 @@ CODES: tuple[Code, ...] = (
         "TM5001",
         "no working compiler",
         "Regenerated kernels and the original are compiled on this machine. Neither $TMIGRATE_CC and "
-        "$TMIGRATE_CXX, nor gcc/g++, nor clang/clang++ compiles a file that includes <math.h> and <vector>, and the ziglang "
-        "package is not installed. `tmigrate doctor` lists what was tried.",
+        "$TMIGRATE_CXX, nor gcc/g++, nor clang/clang++ compiles a file that includes <math.h> and <vector>, "
+        "and the ziglang package is not installed. `tmigrate doctor` lists what was tried.",
         bad="gcc, but an empty /usr/include",
         good='pip install "tmigrate[compiler]"',
     ),

@@ -217,9 +217,10 @@ def run_compiler(
 
     Flags are gcc's; those that the compiler spells otherwise are translated.  ``timeout`` is in seconds.
     """
-    if compiler.kind == "zig" and compiler.language == "c++" and not _compiles_only(arguments):
-        _prepare_zig(compiler)
-    return _run(compiler, [compiler.spell(a) for a in arguments], timeout, cwd, standard_input)
+    words = [compiler.spell(argument) for argument in arguments]
+    if compiler.kind != "zig" or compiler.language != "c++" or _compiles_only(words):
+        return _run(compiler, words, timeout, cwd, standard_input)
+    return _first_link(compiler, words, timeout, cwd, standard_input)
 
 
 def _compiles_only(arguments: Sequence[str]) -> bool:
@@ -250,21 +251,18 @@ def _run(
         raise ToolchainError(Diagnostic("TM5002", message)) from None
 
 
-def _prepare_zig(compiler: Compiler) -> None:
-    """Build zig's C++ library once, telling the person who waits."""
-    mark = cache_folder("zig") / f"ready-{compiler.identity}"
+def _first_link(
+    compiler: Compiler, words: Sequence[str], timeout: float, cwd: Path | None, standard_input: str | None
+) -> subprocess.CompletedProcess[str]:
+    """Link C++ with zig, which builds its C++ library once for each CPU and each of -shared or not."""
+    setting = sorted(
+        word for word in words if word.startswith(("-mcpu", "-march")) or word in ("-fPIC", "-shared")
+    )
+    mark = cache_folder("zig") / f"ready-{content_key([compiler.identity, *setting])}"
     if mark.exists():
-        return
-    with locked("zig"):
-        if mark.exists():
-            return
-        with (
-            _announcer(f"Building the C++ library of {compiler.version} (once, about a minute)"),
-            tempfile.TemporaryDirectory(prefix="tmigrate-zig-") as folder,
-        ):
-            source = Path(folder) / "first.cpp"
-            source.write_text("#include <iostream>\nint main() { std::cout << 1; }\n")
-            words = ["-O2", str(source), "-o", str(Path(folder) / "first")]
-            done = _run(compiler, words, 1200.0, None, None)
-        if done.returncode == 0:
-            write_atomically(mark, b"")
+        return _run(compiler, words, timeout, cwd, standard_input)
+    with locked("zig"), _announcer(f"Building the C++ library of {compiler.version} (once, about a minute)"):
+        done = _run(compiler, words, timeout + 900.0, cwd, standard_input)
+    if done.returncode == 0:
+        write_atomically(mark, b"")
+    return done
