@@ -255,9 +255,8 @@ def _first_link(
     compiler: Compiler, words: Sequence[str], timeout: float, cwd: Path | None, standard_input: str | None
 ) -> subprocess.CompletedProcess[str]:
     """Link C++ with zig, which builds its C++ library once for each CPU and each of -shared or not."""
-    setting = sorted(
-        word for word in words if word.startswith(("-mcpu", "-march")) or word in ("-fPIC", "-shared")
-    )
+    matters = ("-mcpu", "-march", "-fPIC", "-shared")
+    setting = sorted(word for word in words if word.startswith(matters))
     mark = cache_folder("zig") / f"ready-{content_key([compiler.identity, *setting])}"
     if mark.exists():
         return _run(compiler, words, timeout, cwd, standard_input)
