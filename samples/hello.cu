@@ -27,9 +27,8 @@ __global__ void roll_call(int *squares, int n) {
     if (i >= n) return;
     squares[i] = i * i;
     if (i == n - 1) {
-        printf("Last of %d: block %u, thread %u, a %s; %.1f %% of the grid had work.\n", n,
-               blockIdx.x, threadIdx.x, n % blockDim.x == 0 ? "full block" : "ragged block",
-               100.0 * n / (gridDim.x * blockDim.x));
+        printf("The last of %d is thread %u of block %u; %.1f %% of the grid had work.\n", n,
+               threadIdx.x, blockIdx.x, 100.0 * n / (gridDim.x * blockDim.x));
     }
 }
 
