@@ -205,6 +205,11 @@ def set_announcer(announcer: Announcer) -> None:
     _announcer = announcer
 
 
+def announce(message: str) -> AbstractContextManager[object]:
+    """Tell whoever listens that a slow step begins; it runs inside the context."""
+    return _announcer(message)
+
+
 def run_compiler(
     compiler: Compiler,
     arguments: Sequence[str],
@@ -260,7 +265,7 @@ def _first_link(
     mark = cache_folder("zig") / f"ready-{content_key([compiler.identity, *setting])}"
     if mark.exists():
         return _run(compiler, words, timeout, cwd, standard_input)
-    with locked("zig"), _announcer(f"Building the C++ library of {compiler.version} (once, about a minute)"):
+    with locked("zig"), announce(f"Building the C++ library of {compiler.version} (once, about a minute)"):
         done = _run(compiler, words, timeout + 900.0, cwd, standard_input)
     if done.returncode == 0:
         write_atomically(mark, b"")

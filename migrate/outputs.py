@@ -1,0 +1,160 @@
+"""Writing what a conversion made, beside what people have done to it since.
+
+A copy of every text as tmigrate wrote it stays in ``.tmigrate/`` beside the outputs.  An output equal to
+its copy is ours to replace; one that differs was edited, and the new text is merged into it three ways
+(copy, edited, new), with git's conflict marks where both changed the same lines.  Without the copy (it
+was not committed), the hash in the certificate still tells whether the file was edited; then every
+difference is marked.  A file that was never ours is not touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tmigrate.diagnostics import Diagnostic, Severity, UsageError
+from tmigrate.locations import Location
+from tmigrate.merging import merge
+
+BASE_FOLDER = ".tmigrate"
+
+
+class Action(StrEnum):
+    """What became of one output."""
+
+    WRITTEN = "written"
+    UNCHANGED = "unchanged"
+    KEPT = "kept"  # edited by a person, and our text is the same as last time
+    MERGED = "merged"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputState:
+    """One output: ``sha256`` is of the text as tmigrate made it, not of what edits left on the disk."""
+
+    path: Path
+    action: Action
+    sha256: str
+
+    def diagnostic(self) -> Diagnostic | None:
+        """What a person must know about it."""
+        if self.action is not Action.CONFLICT:
+            return None
+        message = f"'{self.path.name}' was edited since it was written, and both changed the same lines"
+        remedy = "choose between the lines marked <<<<<<< and >>>>>>>"
+        return Diagnostic("TM5022", message, Location(str(self.path)), Severity.WARNING, remedy)
+
+
+def text_hash(text: str) -> str:
+    """The hash that certificates store for an output."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_writable(folder: Path) -> None:
+    """Raise UsageError (TM5020) unless files can be made in ``folder`` or its first existing parent."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise _unwritable(folder, f"'{existing}' is not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        raise _unwritable(folder, error.strerror or str(error)) from None
+
+
+def _unwritable(folder: Path, why: str) -> UsageError:
+    message = f"cannot write to folder '{folder}': {why}"
+    return UsageError(Diagnostic("TM5020", message, remedy="choose another folder with -o"))
+
+
+def write_outputs(
+    folder: Path, texts: Mapping[str, str], previous: Mapping[str, str] | None = None
+) -> list[OutputState]:
+    """Write ``texts`` (by file name) into ``folder`` and say what became of each, in the same order.
+
+    ``previous``: the hashes that the last certificate stores, by file name.  Raises UsageError, before
+    anything is written, where a file of that name was never ours.
+    """
+    hashes = previous or {}
+    check_writable(folder)
+    plans = [_plan(folder, name, text, hashes.get(name)) for name, text in texts.items()]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / BASE_FOLDER).mkdir(exist_ok=True)
+    try:
+        for plan in plans:
+            if plan.result is not None:
+                _replace(folder / plan.name, plan.result)
+            if _read(folder / BASE_FOLDER / plan.name) != texts[plan.name]:
+                _replace(folder / BASE_FOLDER / plan.name, texts[plan.name])
+    except OSError as error:
+        raise _unwritable(folder, error.strerror or str(error)) from None
+    return [OutputState(folder / plan.name, plan.action, text_hash(texts[plan.name])) for plan in plans]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    name: str
+    action: Action
+    result: str | None  # None: leave the file as it is
+
+
+def _plan(folder: Path, name: str, text: str, previous: str | None) -> _Plan:
+    path = folder / name
+    if not path.exists():
+        return _Plan(name, Action.WRITTEN, text)
+    current = _read(path)
+    if current == text:
+        return _Plan(name, Action.UNCHANGED, None)
+    base = _read(folder / BASE_FOLDER / name)
+    if current is None or (base is None and previous is None and not _is_certificate(current)):
+        message = f"'{path}' exists and was not written by tmigrate"
+        raise UsageError(
+            Diagnostic("TM5021", message, remedy="move it away, or choose another folder with -o")
+        )
+    if current == base or text_hash(current) == previous or (base is None and _is_certificate(current)):
+        return _Plan(name, Action.WRITTEN, text)
+    if base == text:
+        return _Plan(name, Action.KEPT, None)
+    merged = merge(base, current, text)
+    return _Plan(name, Action.CONFLICT if merged.conflicts else Action.MERGED, merged.text)
+
+
+def _is_certificate(text: str) -> bool:
+    """Whether the text is a certificate, whose hash no file holds; it is evidence, and made anew."""
+    return text.lstrip().startswith("{") and '"tmigrate"' in text
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write all of ``text`` or nothing, through symbolic links, keeping the file's mode."""
+    target = path.resolve()
+    handle, private = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        os.chmod(private, mode)
+        os.replace(private, target)
+    except BaseException:
+        Path(private).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

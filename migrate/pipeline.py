@@ -1,0 +1,69 @@
+"""The commands as functions: find the inputs, hand each to the conversion, collect what came of it.
+
+>>> from tmigrate.pipeline import ConvertOptions, convert
+>>> results = convert(["saxpy.cu"], ConvertOptions(execute=False))   # doctest: +SKIP
+>>> results[0].status                                                # doctest: +SKIP
+<Status.CONVERTED: 'converted'>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tmigrate.diagnostics import Diagnostic, UsageError
+from tmigrate.inputs import Input, find_inputs
+from tmigrate.options import ConvertOptions, Listener
+from tmigrate.outputs import check_writable
+from tmigrate.results import InputResult
+
+__all__ = ["ConvertOptions", "InputResult", "assess", "convert", "run", "verify"]
+
+
+def convert(
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+) -> list[InputResult]:
+    """Convert (and verify, unless told not to run) every input below ``paths``; in the inputs' order.
+
+    What is wrong with one input stands in its result; UsageError is raised, before any work, where the
+    outputs could not be written.
+    """
+    inputs = find_inputs(paths, options.include_folders)
+    for folder in {options.output_folder(Path(found.path)) for found in inputs if found.fault is None}:
+        check_writable(folder)
+    return _for_each(inputs, "convert_file", options, listener)
+
+
+def verify(
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+) -> list[InputResult]:
+    """Verify again what was converted, as it stands on the disk now."""
+    return _for_each(find_inputs(paths, options.include_folders), "verify_file", options, listener)
+
+
+def assess(
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+) -> list[InputResult]:
+    """Say what would convert and what would be refused; executes and writes nothing."""
+    return _for_each(find_inputs(paths, options.include_folders), "assess_file", options, listener)
+
+
+def run(path: str | Path, options: ConvertOptions) -> int:
+    """Build the program with its kernels regenerated, run it, and return its exit status."""
+    from tmigrate import conversion
+
+    found = find_inputs([path])
+    faults = [entry.fault for entry in found if entry.fault is not None]
+    if faults:
+        raise UsageError(faults)
+    if len(found) != 1:
+        raise UsageError(Diagnostic("TM5010", f"'{path}' holds {len(found)} programs; run takes one"))
+    return conversion.run_file(Path(found[0].path), options)
+
+
+def _for_each(
+    inputs: Sequence[Input], step: str, options: ConvertOptions, listener: Listener | None
+) -> list[InputResult]:
+    from tmigrate.workers import run_inputs
+
+    return run_inputs(inputs, step, options, listener)
