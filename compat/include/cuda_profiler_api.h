@@ -1,0 +1,2 @@
+/* cudaProfilerStart and cudaProfilerStop are declared with the runtime API. */
+#include "cuda_runtime_api.h"
