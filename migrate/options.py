@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tmigrate.results import InputResult
 
-Listener = Callable[[str, InputResult | None], None]
-"""Called with an input's path and None when its work starts, and with its result when it is done."""
+
+class Listener:
+    """Is told how the work goes; this one does not care."""
+
+    def begin(self, total: int) -> None:
+        """``total`` inputs were found."""
+
+    def start(self, path: str) -> None:
+        """Work on an input starts."""
+
+    def finish(self, result: InputResult) -> None:
+        """An input is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

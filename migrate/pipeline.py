@@ -17,11 +17,13 @@ from tmigrate.options import ConvertOptions, Listener
 from tmigrate.outputs import check_writable
 from tmigrate.results import InputResult
 
+SILENT = Listener()
+
 __all__ = ["ConvertOptions", "InputResult", "assess", "convert", "run", "verify"]
 
 
 def convert(
-    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener = SILENT
 ) -> list[InputResult]:
     """Convert (and verify, unless told not to run) every input below ``paths``; in the inputs' order.
 
@@ -31,21 +33,25 @@ def convert(
     inputs = find_inputs(paths, options.include_folders)
     for folder in {options.output_folder(Path(found.path)) for found in inputs if found.fault is None}:
         check_writable(folder)
-    return _for_each(inputs, "convert_file", options, listener)
+    return _for_each(inputs, "tmigrate.conversion:convert_file", options, listener)
 
 
 def verify(
-    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener = SILENT
 ) -> list[InputResult]:
     """Verify again what was converted, as it stands on the disk now."""
-    return _for_each(find_inputs(paths, options.include_folders), "verify_file", options, listener)
+    return _for_each(
+        find_inputs(paths, options.include_folders), "tmigrate.conversion:verify_file", options, listener
+    )
 
 
 def assess(
-    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener | None = None
+    paths: Sequence[str | Path], options: ConvertOptions, listener: Listener = SILENT
 ) -> list[InputResult]:
     """Say what would convert and what would be refused; executes and writes nothing."""
-    return _for_each(find_inputs(paths, options.include_folders), "assess_file", options, listener)
+    return _for_each(
+        find_inputs(paths, options.include_folders), "tmigrate.conversion:assess_file", options, listener
+    )
 
 
 def run(path: str | Path, options: ConvertOptions) -> int:
@@ -62,7 +68,7 @@ def run(path: str | Path, options: ConvertOptions) -> int:
 
 
 def _for_each(
-    inputs: Sequence[Input], step: str, options: ConvertOptions, listener: Listener | None
+    inputs: Sequence[Input], step: str, options: ConvertOptions, listener: Listener
 ) -> list[InputResult]:
     from tmigrate.workers import run_inputs
 

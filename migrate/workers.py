@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -33,12 +34,13 @@ MEMORY_BYTES = 8 * 2**30  # address space of a parse under --no-run
 
 
 def run_inputs(
-    inputs: Sequence[Input], step: str, options: ConvertOptions, listener: Listener | None
+    inputs: Sequence[Input], step: str, options: ConvertOptions, listener: Listener
 ) -> list[InputResult]:
-    """Do ``step`` (a function of ``tmigrate.conversion``) for every input, ``options.jobs`` at a time."""
-    tell = _one_at_a_time(listener)
+    """Do ``step``, as ``tmigrate.conversion:convert_file``, for every input, ``options.jobs`` at a time."""
+    listener.begin(len(inputs))
+    tell = _OneAtATime(listener)
     if options.debug:
-        return [_with_listener(entry, tell, lambda e: _call(step, e.path, options)) for entry in inputs]
+        return [_told(entry, tell, lambda e: _call(step, e.path, options)) for entry in inputs]
     local = threading.local()
     workers: list[Worker] = []
 
@@ -47,7 +49,7 @@ def run_inputs(
             local.worker = Worker()
             workers.append(local.worker)
         worker: Worker = local.worker
-        return _with_listener(entry, tell, lambda e: worker.do(step, e.path, options))
+        return _told(entry, tell, lambda e: worker.do(step, e.path, options))
 
     try:
         with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
@@ -65,21 +67,26 @@ def run_inputs(
             worker.stop()
 
 
-def _one_at_a_time(listener: Listener | None) -> Listener:
-    lock = threading.Lock()
+class _OneAtATime(Listener):
+    """Passes everything on, from one thread at a time."""
 
-    def tell(path: str, result: InputResult | None) -> None:
-        if listener is not None:
-            with lock:
-                listener(path, result)
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._lock = threading.Lock()
 
-    return tell
+    def start(self, path: str) -> None:
+        with self._lock:
+            self._listener.start(path)
+
+    def finish(self, result: InputResult) -> None:
+        with self._lock:
+            self._listener.finish(result)
 
 
-def _with_listener(entry: Input, tell: Listener, work: Callable[[Input], InputResult]) -> InputResult:
-    tell(entry.path, None)
+def _told(entry: Input, tell: Listener, work: Callable[[Input], InputResult]) -> InputResult:
+    tell.start(entry.path)
     result = _without_work(entry) or work(entry)
-    tell(entry.path, result)
+    tell.finish(result)
     return result
 
 
@@ -98,10 +105,9 @@ def _without_work(entry: Input) -> InputResult | None:
 
 def _call(step: str, path: str, options: ConvertOptions) -> InputResult:
     """The step itself; errors of the input become its diagnostics, wrong use goes up."""
-    from tmigrate import conversion
-
+    module, _, function = step.partition(":")
     try:
-        return cast(InputResult, getattr(conversion, step)(Path(path), options))
+        return cast(InputResult, getattr(import_module(module), function)(Path(path), options))
     except UsageError:
         raise
     except TmigrateError as error:
