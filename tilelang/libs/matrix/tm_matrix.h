@@ -63,7 +63,9 @@
 #define TM_MATRIX_STRIP 4
 #endif
 /* Below this number of multiply-adds a call is not worth waking a thread for. */
-#define TM_MATRIX_SERIAL_WORK (1 << 19)
+#define TM_MATRIX_SERIAL_WORK (1 << 21)
+/* Packing one element costs about as much as this many multiply-adds. */
+#define TM_MATRIX_PACK_WORK 16
 
 /* The flags of the surrounding file may forbid fused multiply-adds (-ffp-contract=off); here they are wanted. */
 #if defined(__clang__)

@@ -328,7 +328,7 @@ static void TM_NAME(tm_spread)(const TM_PRODUCT *p, int64_t work, const tm_servi
 static void TM_NAME(tm_multiply_block)(const TM_PRODUCT *p, const tm_services *services) {
   int64_t work = p->depth * p->columns;
   if (!p->direct)
-    TM_NAME(tm_spread)(p, work, services, p->panels.count, TM_NAME(tm_pack_panels));
+    TM_NAME(tm_spread)(p, work * TM_MATRIX_PACK_WORK, services, p->panels.count, TM_NAME(tm_pack_panels));
   else if (!TM_NAME(tm_is_direct)(p, p->panels.count - 1))
     TM_NAME(tm_pack_panels)((void *)p, p->panels.count - 1, p->panels.count);
   TM_NAME(tm_spread)(p, work * p->m, services, p->strips.count * p->groups.count, TM_NAME(tm_multiply_units));

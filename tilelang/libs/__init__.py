@@ -1,0 +1,1 @@
+"""Bundled libraries: fast routines that regenerated code and Python share."""
