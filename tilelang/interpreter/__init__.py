@@ -1,0 +1,1 @@
+"""Executes tile IR in Python, within limits and without native code, over exchangeable arithmetic."""
