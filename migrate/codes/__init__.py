@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-_ROOMS = ("cuda", "dsl", "lifting", "running", "command")
+_ROOMS = ("cuda", "dsl", "lifting", "running", "verification", "command")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,135 @@
+"""From a source file to what verification takes: the thread-level module, the lifts that passed the bounded
+check, and what became of each kernel so far.  Executes nothing of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tmigrate.diagnostics import Diagnostic, Severity
+from tmigrate.locations import Location
+from tmigrate.options import ConvertOptions
+from tmigrate.tilelang.ir.module import Function, Module
+
+if TYPE_CHECKING:
+    from tmigrate.converters.cuda import FrontEndOptions
+
+BOUNDED_SECONDS = 5.0  # per kernel; past it a lift is `unchecked`
+
+
+@dataclass(frozen=True, slots=True)
+class LiftPlan:
+    """A lift that the bounded check let through: `bounded` says how far it was checked."""
+
+    function: Function
+    rules: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    bounded: str
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPlan:
+    """One instance of a kernel: refused (`function` is None), or converted, perhaps with a lift.
+
+    `blocked` says what kept it from the next level.
+    """
+
+    name: str
+    symbol: str
+    location: Location | None
+    function: Function | None
+    lift: LiftPlan | None = None
+    blocked_code: str | None = None
+    blocked: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    lines_before: int | None = None
+    definition: str = ""
+
+    @property
+    def refusal(self) -> Diagnostic | None:
+        """The first error of the front end, for a refused kernel."""
+        return next((d for d in self.diagnostics if d.severity is Severity.ERROR), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All kernels of a file; `parsed` is false where the source could not be understood at all."""
+
+    source: Path
+    module: Module
+    kernels: tuple[KernelPlan, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    parsed: bool = True
+
+    @property
+    def lifts(self) -> Mapping[str, Function]:
+        """The lifted functions by name."""
+        return {k.name: k.lift.function for k in self.kernels if k.lift is not None}
+
+    def without_lifts(self, dropped: Mapping[str, tuple[str, str]]) -> Plan:
+        """The plan after some lifts failed: name -> (code, reason)."""
+        kernels = tuple(
+            replace(k, lift=None, blocked_code=dropped[k.name][0], blocked=dropped[k.name][1])
+            if k.name in dropped
+            else k
+            for k in self.kernels
+        )
+        return replace(self, kernels=kernels)
+
+
+def plan_file(path: Path, options: ConvertOptions) -> Plan:
+    """Parse, convert to thread level, lift, and check each lift on small sizes."""
+    from tmigrate.converters.cuda import convert_source
+
+    result = convert_source(path, front_end_options(path, options))
+    kernels = []
+    for record in result.kernels:
+        function = result.module.function(record.name) if record.status == "converted" else None
+        planned = KernelPlan(
+            record.name,
+            record.symbol,
+            record.location,
+            function,
+            diagnostics=tuple(record.diagnostics),
+            lines_before=record.source_lines,
+            definition=record.definition,
+        )
+        kernels.append(planned if function is None else _with_lift(planned, result.module, function))
+    parsed = not any(d.severity is Severity.ERROR for d in result.diagnostics)
+    return Plan(path, result.module, tuple(kernels), tuple(result.diagnostics), parsed)
+
+
+def front_end_options(path: Path, options: ConvertOptions) -> FrontEndOptions:
+    """What the command line says, as the CUDA front end takes it."""
+    from tmigrate.converters.cuda import FrontEndOptions
+
+    return FrontEndOptions(
+        include_folders=tuple(map(str, options.include_folders)),
+        defines=options.defines,
+        standard=options.standard or "c++17",
+        instantiate=options.instantiate,
+    )
+
+
+def _with_lift(planned: KernelPlan, module: Module, function: Function) -> KernelPlan:
+    from tmigrate.converters.lifting import lift
+    from tmigrate.converters.lifting.bounded import bounded_check
+
+    lifted = lift(module, function)
+    if lifted.function is None:
+        code, reason = _first_block(lifted.blocked)
+        return replace(planned, blocked_code=code, blocked=reason)
+    checked = bounded_check(module, function, lifted.function, seconds=BOUNDED_SECONDS)
+    if checked.status == "failed":
+        return replace(planned, blocked_code="TM4114", blocked=checked.difference)
+    found = LiftPlan(
+        lifted.function,
+        tuple(lifted.rules),
+        tuple(lifted.assumptions),
+        checked.describe(),
+        checked.status == "checked",
+    )
+    return replace(planned, lift=found)

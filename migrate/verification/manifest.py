@@ -1,0 +1,87 @@
+"""The manifest that a replayed or regenerated program reads (format: ``oracle/runtime/REPLAY.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, Reduce, ReduceOp, type_of
+from tmigrate.tilelang.ir.module import Function
+from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.types import BF16, F16, F32, F64, is_float
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEntry:
+    """A shared object: its path, and the mangled names of its module's variables in their order."""
+
+    name: str
+    path: Path
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kernel: the object that holds it and its symbol there."""
+
+    object: str
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """A kernel of the original by its mangled name, and its converted versions."""
+
+    mangled: str
+    thread: Version | None = None
+    shadow: Version | None = None
+    lifted: Version | None = None
+    coverage: int = 0
+    parameters: tuple[str, ...] = ()
+    integers: bool = False
+
+
+def write_manifest(path: Path, objects: Sequence[ObjectEntry], kernels: Sequence[KernelEntry]) -> None:
+    """Write the manifest to `path`."""
+    rows: list[tuple[str, ...]] = [("tmigrate-manifest", "1")]
+    for entry in objects:
+        rows.append(("object", entry.name, str(entry.path)))
+        rows.append(("globals", entry.name, *entry.variables))
+    for kernel in kernels:
+        rows.extend(_kernel_rows(kernel))
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+
+
+def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("kernel", kernel.mangled)]
+    versions = (("thread", kernel.thread), ("shadow", kernel.shadow), ("lifted", kernel.lifted))
+    rows += [(word, v.object, v.symbol) for word, v in versions if v is not None]
+    rows.append(("coverage", str(kernel.coverage)))
+    if kernel.parameters:
+        rows.append(("parameters", *kernel.parameters))
+    rows.append(("integers", "yes" if kernel.integers else "no"))
+    return rows
+
+
+def parameter_kinds(function: Function) -> tuple[str, ...]:
+    """`f32`, `f64` ... for float scalars, `-` for the rest, as the manifest wants them."""
+    return tuple(str(p.type) if p.type in (F16, BF16, F32, F64) else "-" for p in function.parameters)
+
+
+_EXACT = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
+
+
+def exact_on_integers(function: Function) -> bool:
+    """Whether floats meet only `+ - *` and comparisons, so that small integers stay exact in any order."""
+    return all(_is_exact(it) for it in walk(function.body))
+
+
+def _is_exact(it: object) -> bool:
+    if isinstance(it, Binary) and is_float(it.type):
+        return it.op in _EXACT
+    if isinstance(it, Call):
+        return not any(is_float(t) for t in (it.type, *(type_of(a) for a in it.arguments))) or it.callee in (
+            "fabs", "fmin", "fmax", "atomic_add", "atomic_min", "atomic_max", "add_rn", "sub_rn", "mul_rn",
+        )  # fmt: skip
+    return not (isinstance(it, Reduce) and is_float(it.type) and it.op is ReduceOp.PRODUCT)

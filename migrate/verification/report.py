@@ -1,0 +1,172 @@
+"""What a replayed program wrote, as data (the format stands in ``oracle/runtime/REPLAY.md``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tmigrate.locations import Location
+
+# Verdicts that say "these agree".
+AGREE = frozenset({"equal", "within"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The result of one comparison: step (a), step (b), or the small-integer run."""
+
+    verdict: str
+    mismatch: Mapping[str, Any] = field(default_factory=dict)
+    printed: str = "equal"
+    max_ulp: float = 0.0
+    max_error_ratio: float = 0.0
+    floats: int = 0
+    reports: tuple[Mapping[str, Any], ...] = ()
+    unstable: tuple[Location, ...] = ()
+    reason: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both sides ended in the same memory and printed the same lines."""
+        return self.verdict in AGREE and self.printed != "differs"
+
+    def describe(self) -> str:
+        """The disagreement in a sentence."""
+        if self.verdict in AGREE:
+            return "the printed lines differ"
+        if self.verdict != "differs":
+            return self.reason or self.verdict
+        m = self.mismatch
+        expected = m.get("expected_value", m.get("expected"))
+        values = f"expected {expected}, got {m.get('actual_value', m.get('actual'))}"
+        where = f"{m.get('kind', 'memory')} {m.get('allocation')} at byte {m.get('offset')}"
+        return f"{m.get('bytes', 'some')} bytes differ, the first in {where}: {values}"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch that was compared (or tried to be)."""
+
+    kernel: str
+    ordinal: int
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    original: str
+    violations: int
+    schedule_bytes: int
+    changed_bytes: int
+    thread: Step | None
+    lifted: Step | None
+    integers: Step | None
+    variation: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the launch counts as compared: the original ran through, and broke no rule."""
+        return self.original == "ok" and self.violations == 0 and self.thread is not None
+
+    @property
+    def threads(self) -> int:
+        """How many threads were launched."""
+        total = 1
+        for extent in (*self.grid, *self.block):
+            total *= extent
+        return total
+
+
+@dataclass(slots=True)
+class Replay:
+    """A whole report."""
+
+    launches: list[Launch] = field(default_factory=list)
+    coverage: dict[str, str] = field(default_factory=dict)
+    launched: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, set[str]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    pending: tuple[str, str] | None = None  # (kernel, step) that began and never ended
+
+    def of(self, kernel: str) -> list[Launch]:
+        """The launches of one kernel."""
+        return [launch for launch in self.launches if launch.kernel == kernel]
+
+
+def read_report(lines: Iterable[str]) -> Replay:
+    """Read a report; a last line cut short by a crash is left out."""
+    replay = Replay()
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            _EVENTS.get(str(event.get("event")), _ignore)(replay, event)
+    return replay
+
+
+def _ignore(replay: Replay, event: dict[str, Any]) -> None:
+    """An event that this version does not know."""
+
+
+def _begin(replay: Replay, event: dict[str, Any]) -> None:
+    replay.pending = (str(event["kernel"]), str(event["step"]))
+
+
+def _launch(replay: Replay, event: dict[str, Any]) -> None:
+    replay.pending = None
+    replay.launches.append(
+        Launch(
+            kernel=event["kernel"],
+            ordinal=int(event["ordinal"]),
+            grid=tuple(event["grid"]),
+            block=tuple(event["block"]),
+            original=event["original"],
+            violations=int(event.get("violations", 0)),
+            schedule_bytes=int(event.get("schedule_bytes", 0)),
+            changed_bytes=int(event.get("changed_bytes", 0)),
+            thread=_step(event.get("thread")),
+            lifted=_step(event.get("lifted")),
+            integers=_step(event.get("integers")),
+            variation=str(event.get("variation") or ""),
+        )
+    )
+
+
+def _step(found: dict[str, Any] | None) -> Step | None:
+    if found is None:
+        return None
+    return Step(
+        verdict=found["verdict"],
+        mismatch=found.get("mismatch") or {},
+        printed=found.get("printed", "equal"),
+        max_ulp=float(found.get("max_ulp") or 0.0),
+        max_error_ratio=float(found.get("max_error_ratio") or 0.0),
+        floats=int(found.get("floats") or 0),
+        reports=tuple(found.get("reports") or ()),
+        unstable=tuple(Location(u["file"], int(u["line"])) for u in found.get("unstable") or ()),
+        reason=str(found.get("reason") or found.get("signal") or ""),
+    )
+
+
+def _skip(replay: Replay, event: dict[str, Any]) -> None:
+    replay.skipped.setdefault(str(event["kernel"]), set()).add(str(event["reason"]))
+
+
+def _error(replay: Replay, event: dict[str, Any]) -> None:
+    replay.errors.append(str(event["message"]))
+
+
+def _kernel(replay: Replay, event: dict[str, Any]) -> None:
+    name = str(event["kernel"])
+    replay.launched[name] = int(event["launches"])
+    replay.coverage[name] = _union(replay.coverage.get(name, ""), str(event.get("coverage") or ""))
+
+
+def _union(a: str, b: str) -> str:
+    length = max(len(a), len(b))
+    pairs = zip(a.ljust(length, "0"), b.ljust(length, "0"), strict=True)
+    return "".join("1" if "1" in pair else "0" for pair in pairs)
+
+
+_EVENTS = {"begin": _begin, "launch": _launch, "skip": _skip, "error": _error, "kernel": _kernel}
