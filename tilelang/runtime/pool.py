@@ -22,7 +22,7 @@ Report = CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p, c_int, POINTER(c_u
 
 
 class Services(ctypes.Structure):
-    """``tm_services`` of ``tm_abi.h``.  ``print`` is variadic, so that only C can provide it: a bare address."""
+    """``tm_services`` of ``tm_abi.h``; ``print`` is variadic and comes from C alone, as a bare address."""
 
     limit: c_int  # kept alive here where `context` points to it
     _fields_ = [
@@ -38,7 +38,8 @@ class Services(ctypes.Structure):
 def load_pool() -> ctypes.CDLL:
     """The pool's library; its C interface is ``tm_pool.h``."""
     source = (RUNTIME_HEADERS / "tm_pool.c").read_text()
-    library = ctypes.CDLL(str(compile_c(source, name="tm_pool", flags=FAITHFUL_FLAGS, libraries=("pthread",))))
+    path = compile_c(source, name="tm_pool", flags=FAITHFUL_FLAGS, libraries=("pthread",))
+    library = ctypes.CDLL(str(path))
     library.tm_pool_parallel.argtypes = [c_void_p, c_int64, Body, c_void_p]
     library.tm_pool_parallel.restype = None
     library.tm_pool_set_threads.argtypes = [c_int]

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
 from tmigrate.diagnostics import Diagnostic, UsageError
 from tmigrate.tilelang.runtime.pool import Services, default_services
 from tmigrate.tilelang.runtime.toolchain import LIFTED_FLAGS, compile_c
@@ -40,7 +39,7 @@ def source() -> str:
 
 @lru_cache(maxsize=1)
 def load_library() -> ctypes.CDLL:
-    """The compiled library, with the argument types of its two entries set; the last is a tm_services or None."""
+    """The compiled library, its two entries typed; their last argument is a tm_services, or None."""
     library = ctypes.CDLL(str(compile_c(source(), name="tm_matrix", flags=LIFTED_FLAGS)))
     operand = [c_void_p, c_int64, c_int64]
     for name, real in _ENTRIES.values():
@@ -61,9 +60,9 @@ def matmul(
     """``out = alpha * (a @ b) + beta * out`` for ``a`` of shape (m, k) and ``b`` of shape (k, n).
 
     All arrays are two-dimensional, of one type, float32 or float64, with any strides (transposed,
-    reversed and broadcast operands included); ``out`` may overlap ``a`` or ``b``, not itself.  As in BLAS, ``out``
-    is not read where ``beta`` is 0, nor ``a`` and ``b`` where ``alpha`` is 0.  ``threads``: at most so many;
-    None means the pool's setting.  Raises UsageError: TM2901 for shapes, TM2902 for types and layouts.
+    reversed and broadcast operands included); ``out`` may overlap ``a`` or ``b``, not itself.  As in
+    BLAS, ``out`` is not read where ``beta`` is 0, nor ``a`` and ``b`` where ``alpha`` is 0.
+    ``threads``: at most so many; None means the pool's setting.  Raises UsageError: TM2901 for shapes, TM2902 for types and layouts.
 
     >>> matmul(np.ones((2, 3), np.float32), np.ones((3, 1), np.float32)).tolist()
     [[3.0], [3.0]]
@@ -118,7 +117,7 @@ def _check_operands(a: object, b: object) -> None:
         message = f"'a' holds {a.dtype} and 'b' {b.dtype}: both must be of one type"
         raise UsageError(Diagnostic("TM2902", message, remedy="convert one of them with .astype"))
     if a.shape[1] != b.shape[0]:
-        message = f"'a' of shape {a.shape} has {a.shape[1]} columns, 'b' of shape {b.shape} has {b.shape[0]} rows"
+        message = f"'a' of shape {a.shape} and 'b' of shape {b.shape}: columns of 'a' are not rows of 'b'"
         raise UsageError(Diagnostic("TM2901", message, remedy="transpose an operand with .T"))
 
 
