@@ -62,7 +62,9 @@ def matmul(
     All arrays are two-dimensional, of one type, float32 or float64, with any strides (transposed,
     reversed and broadcast operands included); ``out`` may overlap ``a`` or ``b``, not itself.  As in
     BLAS, ``out`` is not read where ``beta`` is 0, nor ``a`` and ``b`` where ``alpha`` is 0.
-    ``threads``: at most so many; None means the pool's setting.  Raises UsageError: TM2901 for shapes, TM2902 for types and layouts.
+    ``threads``: at most so many; None means the pool's setting.
+
+    Raises UsageError: TM2901 for shapes and settings, TM2902 for types and layouts.
 
     >>> matmul(np.ones((2, 3), np.float32), np.ones((3, 1), np.float32)).tolist()
     [[3.0], [3.0]]
