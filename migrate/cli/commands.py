@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
 from tmigrate import __version__
 from tmigrate.cli.options import (
     ProgramCommand,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from tmigrate import __version__
 from tmigrate.diagnostics import ToolchainError
 from tmigrate.tilelang.runtime.cache import cache_folder

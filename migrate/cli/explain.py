@@ -6,6 +6,7 @@ import json
 from difflib import get_close_matches
 
 import click
+
 from tmigrate.codes import Code, all_codes
 from tmigrate.diagnostics import Diagnostic, UsageError
 
@@ -37,7 +38,8 @@ def explain_code(name: str, as_json: bool) -> None:
 
 
 def _unknown(name: str, table: dict[str, Code]) -> UsageError:
-    asked = name.upper() if name.upper().startswith("TM") else f"TM{name.upper()}"
+    digits = name.upper().removeprefix("TM").translate(str.maketrans("OIL", "011"))
+    asked = f"TM{digits}"
     longer = [code for code in table if code.startswith(asked)]
     near = (longer or get_close_matches(asked, table, n=3, cutoff=0.6))[:3]
     remedy = f"did you mean {' or '.join(near)}?" if near else "`tmigrate explain` lists all codes"
