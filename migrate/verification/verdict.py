@@ -9,17 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tmigrate.locations import Location
 from tmigrate.results import Status
+from tmigrate.tilelang.targets.cpu.options import CoveragePoint
 from tmigrate.verification.report import Launch, Replay
-
-
-@dataclass(frozen=True, slots=True)
-class CoveragePoint:
-    """What one coverage byte stands for: an outcome of a branch, or a store."""
-
-    what: str
-    location: Location | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +112,7 @@ def _clock(e: Evidence) -> Verdict | None:
 def _uncovered(e: Evidence) -> Verdict | None:
     if not e.uncovered:
         return None
-    lines = sorted({(p.location.line if p.location else 0, p.what) for p in e.uncovered})
+    lines = sorted({(p.location.line if p.location else 0, p.kind.value) for p in e.uncovered})
     text = ", ".join(f"line {line} ({what})" for line, what in lines[:8])
     more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
     return Verdict(Status.CONVERTED, "TM4103", f"no compared run reached {text}{more}")

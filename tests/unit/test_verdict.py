@@ -9,12 +9,13 @@ import pytest
 from tmigrate.locations import Location
 from tmigrate.results import Status
 from tmigrate.verification.report import read_report
-from tmigrate.verification.verdict import CoveragePoint, Evidence, evidence_of, judge, judge_lift
+from tmigrate.tilelang.targets.cpu.options import CoveragePoint, PointKind
+from tmigrate.verification.verdict import Evidence, evidence_of, judge, judge_lift
 
 POINTS = (
-    CoveragePoint("condition true", Location("k.cu", 4)),
-    CoveragePoint("condition false", Location("k.cu", 4)),
-    CoveragePoint("store", Location("k.cu", 5)),
+    CoveragePoint(PointKind.THEN, "k", Location("k.cu", 4)),
+    CoveragePoint(PointKind.ELSE, "k", Location("k.cu", 4)),
+    CoveragePoint(PointKind.STORE, "k", Location("k.cu", 5)),
 )
 
 

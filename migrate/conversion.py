@@ -1,0 +1,187 @@
+"""One file through the whole path: plan, replay, judge, drop what failed, write.
+
+``convert_file`` does all of it, ``assess_file`` only plans, ``verify_file`` judges what stands on the disk,
+``run_file`` builds the program with its kernels regenerated and runs it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tmigrate.emission import select, tile_module
+from tmigrate.options import ConvertOptions
+from tmigrate.planning import KernelPlan, Plan, plan_file
+from tmigrate.results import InputResult, KernelResult, Level, Status, worst
+from tmigrate.tilelang.ir.module import Module
+from tmigrate.tilelang.text.parser import parse_module
+from tmigrate.tilelang.text.printer import print_function, print_module
+from tmigrate.verification.judging import Judged, judge_all, unverified
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The two kernel files of a plan, as they are written."""
+
+    thread: str
+    tile: str
+
+
+def convert_file(path: Path, options: ConvertOptions) -> InputResult:
+    """Convert `path`, verify each kernel within the time limit, and write the outputs."""
+    from tmigrate.writing import write_results
+
+    plan = plan_file(path, options)
+    if not plan.parsed:
+        return InputResult(path=str(path), diagnostics=plan.diagnostics, parsed=False)
+    if not any(k.function for k in plan.kernels):
+        return _result(path, plan, {})
+    plan, judged = _judge(plan, options)
+    return write_results(path, plan, judged, _result(path, plan, judged), texts_of(plan), options)
+
+
+def assess_file(path: Path, options: ConvertOptions) -> InputResult:
+    """What would convert and what would be refused."""
+    plan = plan_file(path, options)
+    if not plan.parsed:
+        return InputResult(path=str(path), diagnostics=plan.diagnostics, parsed=False)
+    return _result(path, plan, {})
+
+
+def verify_file(path: Path, options: ConvertOptions) -> InputResult:
+    """Judge again what an earlier ``convert`` wrote, as it stands on the disk now; writes nothing."""
+    plan = plan_file(path, options)
+    if not plan.parsed:
+        return InputResult(path=str(path), diagnostics=plan.diagnostics, parsed=False)
+    plan = from_disk(plan, options)
+    plan, judged = _judge(plan, options)
+    return _result(path, plan, judged)
+
+
+def run_file(path: Path, options: ConvertOptions) -> int:
+    """Build the program with regenerated kernels and run it; its exit status."""
+    from tmigrate.regenerated import run_program
+
+    plan = plan_file(path, options)
+    if not plan.parsed:
+        from tmigrate.diagnostics import SourceError
+
+        raise SourceError(plan.diagnostics)
+    return run_program(from_disk(plan, options), options)
+
+
+def texts_of(plan: Plan) -> Texts:
+    """The texts of a plan's two files."""
+    thread = print_module(replace(plan.module, doc=_doc(plan, "thread")))
+    tile = print_module(replace(tile_module(plan.module, plan.lifts), doc=_doc(plan, "tile")))
+    return Texts(thread, tile)
+
+
+def _doc(plan: Plan, level: str) -> str:
+    name = plan.source.name
+    if level == "thread":
+        return f"The kernels of {name}, thread by thread, as the original has them.  Written by tmigrate."
+    return f"The kernels of {name}, each at the highest level shown equivalent.  Written by tmigrate."
+
+
+def through_text(module: Module) -> Module:
+    """The module as its text says it: what is written is what gets compiled."""
+    return parse_module(print_module(module), module.name)
+
+
+def from_disk(plan: Plan, options: ConvertOptions) -> Plan:
+    """The plan with the kernels that stand in the output folder, where they do; a person may have edited them."""
+    folder = options.output_folder(plan.source)
+    stem = plan.source.stem
+    thread_file, tile_file = folder / f"{stem}_thread.py", folder / f"{stem}_tile.py"
+    if not (thread_file.exists() and tile_file.exists()):
+        return plan
+    thread = parse_module(thread_file.read_text(), plan.module.name, file=str(thread_file))
+    tile = parse_module(tile_file.read_text(), plan.module.name, file=str(tile_file))
+    kernels = tuple(_as_written(k, thread, tile) for k in plan.kernels)
+    return replace(plan, module=thread, kernels=kernels)
+
+
+def _as_written(kernel: KernelPlan, thread: Module, tile: Module) -> KernelPlan:
+    from tmigrate.planning import LiftPlan
+    from tmigrate.tilelang.ir.module import Level as IrLevel
+
+    function, written = thread.function(kernel.name), tile.function(kernel.name)
+    if kernel.function is None or function is None:
+        return kernel
+    if written is None or written.level is IrLevel.THREAD:
+        return replace(kernel, function=function, lift=None)
+    planned = kernel.lift or LiftPlan(written, (), (), "unchecked", False)
+    return replace(kernel, function=function, lift=replace(planned, function=written))
+
+
+def _judge(plan: Plan, options: ConvertOptions) -> tuple[Plan, Mapping[str, Judged]]:
+    """Judge every converted kernel; lifts that failed are dropped from the plan."""
+    if not options.execute:
+        return _drop_unchecked(plan), {k.name: unverified(k) for k in plan.kernels if k.function}
+    thread = through_text(plan.module)
+    lifted = through_text(select(plan.module, plan.lifts.values())) if plan.lifts else None
+    judged = judge_all(plan, thread, lifted, options)
+    dropped = {
+        name: (found.lift_code or "TM4102", found.lift_reason or "")
+        for name, found in judged.items()
+        if not found.lift_shown and name in plan.lifts
+    }
+    return plan.without_lifts(dropped), judged
+
+
+def _drop_unchecked(plan: Plan) -> Plan:
+    """Without running anything, only the bounded check bears a lift out."""
+    dropped = {
+        k.name: ("TM4110", f"the bounded check was not completed: {k.lift.bounded}")
+        for k in plan.kernels
+        if k.lift is not None and not k.lift.checked
+    }
+    return plan.without_lifts(dropped)
+
+
+# ---- results -----------------------------------------------------------------------------------------
+
+
+def _result(path: Path, plan: Plan, judged: Mapping[str, Judged]) -> InputResult:
+    """One result per kernel definition: the worst of its instances'."""
+    groups: dict[str, list[KernelPlan]] = defaultdict(list)
+    for kernel in plan.kernels:
+        groups[kernel.definition or kernel.name].append(kernel)
+    kernels = [_merged([kernel_result(k, plan, judged.get(k.name)) for k in g]) for g in groups.values()]
+    diagnostics = [*plan.diagnostics, *(d for k in plan.kernels for d in k.diagnostics)]
+    diagnostics += [d for found in judged.values() for d in found.diagnostics]
+    return InputResult(path=str(path), kernels=tuple(kernels), diagnostics=tuple(dict.fromkeys(diagnostics)))
+
+
+def kernel_result(kernel: KernelPlan, plan: Plan, judged: Judged | None) -> KernelResult:
+    """The result of one instance."""
+    base = KernelResult(
+        name=kernel.name, status=Status.REFUSED, location=kernel.location, lines_before=kernel.lines_before
+    )
+    if kernel.function is None:
+        refusal = kernel.refusal
+        return replace(
+            base, code=refusal.code if refusal else None, reason=refusal.message if refusal else None
+        )
+    shown = kernel.lift
+    level = Level(shown.function.level.value) if shown else Level.THREAD
+    written = shown.function if shown else kernel.function
+    found = replace(
+        base,
+        status=Status.CONVERTED,
+        level=level,
+        blocked=None if shown else kernel.blocked,
+        rules=shown.rules if shown else (),
+        assumptions=shown.assumptions if shown else (),
+        lines_after=len(print_function(written, plan.module).splitlines()),
+    )
+    return found if judged is None else judged.apply(found)
+
+
+def _merged(instances: list[KernelResult]) -> KernelResult:
+    """A definition's result: its worst instance stands for it."""
+    state = worst(k.status for k in instances)
+    return next(k for k in instances if k.status is state)

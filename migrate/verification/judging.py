@@ -1,0 +1,126 @@
+"""Judge all kernels of a plan: replay the program (or a harness made for lone kernels) and apply the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tmigrate.diagnostics import Diagnostic, Severity, ToolchainError
+from tmigrate.options import ConvertOptions
+from tmigrate.oracle import Violation
+from tmigrate.planning import KernelPlan, Plan
+from tmigrate.results import KernelResult, Level, Status
+from tmigrate.tilelang.ir.expressions import Call
+from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
+from tmigrate.tilelang.ir.module import Function, Module
+from tmigrate.tilelang.ir.node import walk
+from tmigrate.verification.replay import Outcome, replay
+from tmigrate.verification.report import Launch
+from tmigrate.verification.verdict import Verdict, evidence_of, judge, judge_lift
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What verification found about one kernel instance."""
+
+    verdict: Verdict
+    lift_shown: bool = False
+    lift_code: str | None = None
+    lift_reason: str | None = None
+    max_ulp: float | None = None
+    bit_exact: bool | None = None
+    launches: tuple[Launch, ...] = ()
+    launched: int = 0
+    points: int = 0
+    covered: int = 0
+    uncovered: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    oracle: str | None = None
+
+    def apply(self, result: KernelResult) -> KernelResult:
+        """The kernel's result with these findings in it."""
+        if self.verdict.status is Status.REFUSED:
+            result = replace(result, level=None, rules=(), assumptions=())
+        lifted = result.level is not None and result.level is not Level.THREAD
+        compared = any(launch.counts for launch in self.launches)
+        return replace(
+            result,
+            status=self.verdict.status,
+            code=self.verdict.code,
+            reason=self.verdict.reason,
+            oracle=self.oracle,
+            cases=sum(launch.counts for launch in self.launches) if self.oracle else None,
+            launches=self.launched if self.oracle else None,
+            max_ulp=(self.max_ulp if lifted else 0.0) if compared else None,
+            bit_exact=(self.bit_exact if lifted else True) if compared else None,
+        )
+
+
+def unverified(kernel: KernelPlan) -> Judged:
+    """A kernel of which nothing was executed."""
+    return Judged(
+        Verdict(Status.CONVERTED, "TM4110", "nothing was executed (--no-run)"),
+        lift_shown=kernel.lift is not None and kernel.lift.checked,
+    )
+
+
+def judge_all(
+    plan: Plan, thread: Module, lifted: Module | None, options: ConvertOptions
+) -> Mapping[str, Judged]:
+    """The findings on every converted kernel, by name."""
+    converted = [k for k in plan.kernels if k.function is not None]
+    try:
+        outcome = replay(
+            plan.source, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
+        )
+    except ToolchainError as error:
+        text = error.diagnostic.message
+        verdict = Verdict(Status.CONVERTED, "TM4111", text.splitlines()[0])
+        warning = replace(error.diagnostic, severity=Severity.WARNING)
+        return {k.name: Judged(verdict, diagnostics=(warning,)) for k in converted}
+    return {k.name: _judged(k, thread, outcome) for k in converted}
+
+
+def compile_flags(options: ConvertOptions) -> list[str]:
+    """The flags that the original is compiled with."""
+    flags = [f"-D{name}" for name in options.defines]
+    flags += [f"-I{folder}" for folder in options.include_folders]
+    return [*flags, f"-std={options.standard}"] if options.standard else flags
+
+
+def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
+    function = thread.function(kernel.name)
+    assert function is not None
+    points = outcome.converted.points[kernel.name]
+    evidence = evidence_of(
+        outcome.replay, kernel.symbol, points, reads_clock=_reads_clock(function), failure=outcome.failure
+    )
+    violations = [v for v in outcome.violations if v.kernel == kernel.symbol]
+    verdict = judge(evidence)
+    if violations and verdict.status is Status.VERIFIED:
+        verdict = Verdict(Status.CONVERTED, "TM4109", violations[0].message)
+    lift = judge_lift(evidence) if kernel.lift is not None else None
+    return Judged(
+        verdict,
+        lift_shown=lift is not None and lift.shown and verdict.status is not Status.REFUSED,
+        lift_code=lift.code if lift else None,
+        lift_reason=lift.reason if lift else None,
+        max_ulp=lift.max_ulp if lift else None,
+        bit_exact=lift.bit_exact if lift else None,
+        launches=evidence.launches,
+        launched=evidence.launched,
+        points=len(points),
+        covered=len(points) - len(evidence.uncovered),
+        uncovered=tuple(f"{p.location} ({p.kind.value})" for p in evidence.uncovered),
+        diagnostics=tuple(_as_diagnostic(v) for v in violations),
+        oracle="cpu",
+    )
+
+
+def _as_diagnostic(violation: Violation) -> Diagnostic:
+    return Diagnostic(violation.code, violation.message, violation.location, Severity.WARNING)
+
+
+def _reads_clock(function: Function) -> bool:
+    calls = (it for it in walk(function.body) if isinstance(it, Call))
+    return any(c.callee in INTRINSICS and INTRINSICS[c.callee].effect is Effect.CLOCK for c in calls)
