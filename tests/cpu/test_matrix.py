@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tmigrate.diagnostics import UsageError
 from tmigrate.tilelang.libs import matrix
 from tmigrate.tilelang.libs.matrix import matmul
@@ -209,7 +210,8 @@ def call(library: ctypes.CDLL, a: Array, b: Array) -> Array:
     real = ctypes.c_float if a.dtype == np.float32 else ctypes.c_double
     entry = library.tm_matmul_f32 if a.dtype == np.float32 else library.tm_matmul_f64
     word = ctypes.c_int64
-    entry.argtypes = (*[word] * 3, *[ctypes.c_void_p, word, word] * 3, real, real, ctypes.c_void_p)
+    types: list[Any] = [*[word] * 3, *[ctypes.c_void_p, word, word] * 3, real, real, ctypes.c_void_p]
+    entry.argtypes = types
     out = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
     places = [p for x in (a, b, out) for p in (x.ctypes.data, *(s // x.itemsize for s in x.strides))]
     entry(*out.shape, a.shape[1], *places, 1.0, 0.0, None)

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_double, c_float, c_int64, c_void_p
+from ctypes import POINTER, c_char, c_double, c_float, c_int64, c_void_p
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+
 from tmigrate.diagnostics import Diagnostic, UsageError
 from tmigrate.tilelang.runtime.pool import Services, default_services
 from tmigrate.tilelang.runtime.toolchain import LIFTED_FLAGS, compile_c
@@ -23,7 +24,7 @@ __all__ = ["load_library", "matmul", "source"]
 Matrix: TypeAlias = npt.NDArray[np.floating[Any]]
 
 _FOLDER = Path(__file__).resolve().parent
-_ENTRIES = {"float32": ("tm_matmul_f32", c_float), "float64": ("tm_matmul_f64", c_double)}
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 @lru_cache(maxsize=1)
@@ -41,9 +42,8 @@ def source() -> str:
 def load_library() -> ctypes.CDLL:
     """The compiled library, its two entries typed; their last argument is a tm_services, or None."""
     library = ctypes.CDLL(str(compile_c(source(), name="tm_matrix", flags=LIFTED_FLAGS)))
-    operand = [c_void_p, c_int64, c_int64]
-    for name, real in _ENTRIES.values():
-        entry = getattr(library, name)
+    operand: list[Any] = [c_void_p, c_int64, c_int64]
+    for entry, real in ((library.tm_matmul_f32, c_float), (library.tm_matmul_f64, c_double)):
         entry.argtypes = [c_int64] * 3 + operand * 3 + [real, real, POINTER(Services)]
         entry.restype = None
     return library
@@ -79,28 +79,41 @@ def matmul(
         out = np.empty(shape, a.dtype)
     else:
         _check_out(out, shape, a.dtype)
-    if not _is_plain(out) or np.may_share_memory(out, a) or np.may_share_memory(out, b):
-        out[...] = matmul(a, b, out.copy(), alpha, beta, threads)
-        return out
+        if not _is_plain(out) or np.may_share_memory(out, a) or np.may_share_memory(out, b):
+            out[...] = matmul(a, b, out.copy(), alpha, beta, threads)
+            return out
     _call(a if _is_plain(a) else a.copy(), b if _is_plain(b) else b.copy(), out, alpha, beta, threads)
     return out
 
 
 def _call(a: Matrix, b: Matrix, out: Matrix, alpha: float, beta: float, threads: int | None) -> None:
-    entry = getattr(load_library(), _ENTRIES[out.dtype.name][0])
-    services = None if threads == 1 else ctypes.byref(default_services(threads))
-    operands = [word for x in (a, b, out) for word in _operand(x)]
-    entry(out.shape[0], out.shape[1], a.shape[1], *operands, alpha, beta, services)
+    library = load_library()
+    entry = library.tm_matmul_f32 if out.dtype == _FLOAT32 else library.tm_matmul_f64
+    services = None if threads == 1 else default_services(threads)
+    m, n = out.shape
+    entry(m, n, a.shape[1], *_operand(a), *_operand(b), *_operand(out), alpha, beta, services)
 
 
 def _operand(x: Matrix) -> tuple[int, int, int]:
     """Address, row stride and column stride, in elements."""
-    return x.ctypes.data, x.strides[0] // x.itemsize, x.strides[1] // x.itemsize
+    rows, columns = x.strides
+    size = x.itemsize
+    return _address(x), rows // size, columns // size
+
+
+def _address(x: Matrix) -> int:
+    """``x.ctypes.data``, which takes a microsecond; a small product takes as long."""
+    flags = x.flags
+    if x.size and flags.c_contiguous and flags.writeable:
+        return ctypes.addressof(c_char.from_buffer(cast(Any, x)))
+    return int(x.ctypes.data)
 
 
 def _is_plain(x: Matrix) -> bool:
     """Whether C may address the elements: aligned, at whole-element strides (a field of a record is not)."""
-    return bool(x.flags.aligned) and x.strides[0] % x.itemsize == 0 and x.strides[1] % x.itemsize == 0
+    rows, columns = x.strides
+    size = x.itemsize
+    return bool(x.flags.aligned) and rows % size == 0 and columns % size == 0
 
 
 def _check_operands(a: object, b: object) -> None:
@@ -111,7 +124,7 @@ def _check_operands(a: object, b: object) -> None:
         if x.ndim != 2:
             message = f"'{name}' has shape {x.shape}: a matrix has two dimensions"
             raise UsageError(Diagnostic("TM2901", message, remedy="reshape it"))
-        if x.dtype not in (np.float32, np.float64):
+        if x.dtype != _FLOAT32 and x.dtype != _FLOAT64:
             message = f"'{name}' has elements of type {x.dtype}, not float32 or float64"
             raise UsageError(Diagnostic("TM2902", message, remedy="convert it with .astype"))
     assert isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
