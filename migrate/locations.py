@@ -9,6 +9,8 @@ from dataclasses import dataclass
 class Location:
     """A place in a source text; lines and columns count from 1, and 0 means "not known".
 
+    Columns count bytes of UTF-8, as libclang's do (and those of Python's ``ast``, which start from 0).
+
     ``end_column`` is one past the last column of the marked text on the same line.
 
     >>> str(Location("kernel.cu", 12, 5))

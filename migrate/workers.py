@@ -60,7 +60,7 @@ def run_inputs(
                 for future in futures:
                     future.cancel()
                 for worker in workers:
-                    worker.stop()
+                    worker.kill()  # its thread meets the end of the connection
                 raise
     finally:
         for worker in workers:
@@ -120,7 +120,6 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
-        self._stopped = False
 
     def do(self, step: str, path: str, options: ConvertOptions) -> InputResult:
         """The result of one input, whatever happens to the child."""
@@ -162,8 +161,6 @@ class Worker:
     def _start(self) -> Connection[Any, Any]:
         if self._connection is not None:
             return self._connection
-        if self._stopped:
-            raise EOFError
         ours, theirs = Pipe()
         call = f"from tmigrate.workers import serve; serve({theirs.fileno()})"
         code = f"import sys; sys.path[:] = {sys.path!r}; {call}"
@@ -189,15 +186,21 @@ class Worker:
             return f"ended the process that worked on it with {signal.Signals(-status).name}"
         return "ended the process that worked on it"
 
+    def kill(self) -> None:
+        """End the child and what it started; may be called from another thread than ``do``."""
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def stop(self) -> None:
-        """End the child and what it started."""
+        """End the child, so that the next input gets a new one."""
+        self.kill()
         process, self._process = self._process, None
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
         if process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 

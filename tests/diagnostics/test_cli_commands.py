@@ -15,6 +15,7 @@ from tmigrate.diagnostics import Diagnostic, SourceError
 from tmigrate.locations import Location
 from tmigrate.options import ConvertOptions
 from tmigrate.results import InputResult, KernelResult, Level, Status
+from tmigrate.tilelang.runtime import compilers
 
 KERNEL_FIELDS = set(
     "name location level status code reason oracle cases launches max_ulp bit_exact rules assumptions "
@@ -164,6 +165,19 @@ def test_run_takes_one_program(conversion: Conversion, capsys: pytest.CaptureFix
     Path("l.cu").write_text("int main() {}\n")
     assert call("run", ".") == 2
     assert "TM5010" in capsys.readouterr().err
+
+
+def test_a_slow_step_is_told_in_a_log_too(
+    conversion: Conversion, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def slow(path: Path, options: ConvertOptions) -> InputResult:
+        with compilers.announce("Building the library"):
+            return InputResult(path=str(path))
+
+    monkeypatch.setattr(compilers, "_announcer", compilers._announcer)
+    conversion.convert_file = slow  # type: ignore[method-assign]
+    assert call("convert", "k.cu") == 0
+    assert capsys.readouterr().err.startswith("Building the library ...\n")
 
 
 def wrong(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:

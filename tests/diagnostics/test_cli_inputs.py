@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +151,29 @@ def test_a_parse_that_allocates_without_end_is_ended(steps: Path) -> None:
 def test_results_keep_the_inputs_order_with_several_workers(steps: Path) -> None:
     results = work(steps, ["good", "crash", "good", "good"], ConvertOptions(jobs=2))
     assert [Path(result.path).name for result in results] == ["0.cu", "1.cu", "2.cu", "3.cu"]
+
+
+def test_an_interrupt_ends_the_command_and_its_workers(steps: Path) -> None:
+    (steps / "0.cu").write_text("hang")
+    (steps / "1.cu").write_text("hang")
+    code = (
+        "import sys; sys.path[:] = {0!r}\n"
+        "from tmigrate import workers; from tmigrate.inputs import find_inputs\n"
+        "from tmigrate.options import ConvertOptions, Listener\n"
+        "class Tell(Listener):\n"
+        "    def start(self, path): print(path, flush=True)\n"
+        "inputs = find_inputs(['0.cu', '1.cu'])\n"
+        "workers.run_inputs(inputs, 'misbehaving_steps:step', ConvertOptions(), Tell())\n"
+    )
+    command = [sys.executable, "-c", code.format(sys.path)]
+    with subprocess.Popen(
+        command, cwd=steps, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "0.cu\n"
+        time.sleep(0.3)  # the worker is up, or coming up
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=10)
+    assert said == "" and "KeyboardInterrupt" in errors
 
 
 def test_wrong_use_found_by_a_worker_ends_the_command(steps: Path) -> None:
