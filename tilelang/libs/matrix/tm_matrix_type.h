@@ -185,9 +185,15 @@ static TM_WIDE void TM_NAME(tm_pack_vector)(int64_t depth, TM_OPERAND b, int64_t
     }
     return;
   }
-  for (int64_t k = 0; k < depth; k++)
-    for (int64_t j = 0; j < TM_LANES; j++)
-      to[k * width + j] = j < columns ? b.data[k * b.row_stride + j * b.column_stride] : 0;
+  for (int64_t k = 0; k < depth; k++) {
+    const TM_REAL *from = b.data + k * b.row_stride;
+    TM_REAL *place = to + k * width;
+    int64_t j = 0;
+    *(TM_VECTOR_ANYWHERE *)place = (TM_VECTOR){0};
+    for (; b.column_stride == 1 && j + 4 <= columns; j += 4)
+      __builtin_memcpy(place + j, from + j, 4 * sizeof(TM_REAL));
+    for (; j < columns; j++) place[j] = from[j * b.column_stride];
+  }
 }
 
 /* ---- blocks ---- */
@@ -381,11 +387,14 @@ TM_MATRIX_ENTRY void TM_NAME(tm_matmul)(int64_t m, int64_t n, int64_t k, const T
     if (beta != 1) TM_NAME(tm_scale)(&p, 0, m, 0, n);
     return;
   }
-  if (c_column_stride != 1 && c_row_stride == 1) { /* C lies by columns: transpose(C) = transpose(B) * transpose(A) */
+  /* transpose(C) = transpose(B) * transpose(A), where C lies by columns, and where C is narrow and vectors can
+   * run along the columns of A instead. */
+  const int narrow = 2 * n <= TM_LANES && m >= TM_LANES && a_row_stride == 1;
+  if (narrow || (c_column_stride != 1 && c_row_stride == 1)) {
     p.m = n, p.n = m;
     p.a = (TM_OPERAND){b, b_column_stride, b_row_stride};
     p.b = (TM_OPERAND){a, a_column_stride, a_row_stride};
-    p.c_row_stride = c_column_stride, p.c_column_stride = 1;
+    p.c_row_stride = c_column_stride, p.c_column_stride = c_row_stride;
   }
   const int64_t depth = tm_matrix_smaller(p.k, TM_DEPTH);
   const int64_t vectors = (p.n + TM_LANES - 1) / TM_LANES;
