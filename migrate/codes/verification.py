@@ -77,4 +77,9 @@ CODES: tuple[Code, ...] = (
         "Run on small sizes in exact arithmetic, the lifted version differs from the thread-level one. "
         "The lift is dropped.",
     ),
+    Code(
+        "TM4120",
+        "a kernel of the program was not converted",
+        "`tmigrate run` runs a program on regenerated kernels only, so each of its kernels must convert.",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Judge all kernels of a plan: replay the program (or a harness made for lone kernels) and apply the rules."""
+"""Judge all kernels of a plan: replay the program, and apply the rules."""
 
 from __future__ import annotations
 
