@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,9 +174,43 @@ def test_any_strides_of_out() -> None:
         matmul(a, b, out)
         assert np.array_equal(out, a @ b)
     assert places[1].base is not None and np.count_nonzero(places[1].base) == np.count_nonzero(a @ b)
+    left = np.ones((20, 3), np.float32)
+    right = np.tile(np.arange(200, dtype=np.float32), (3, 1))
+    grid = np.zeros((40, 600), np.float32)
+    matmul(left, right, grid[::2, ::3], beta=2.0)
+    assert np.array_equal(grid[::2, ::3], left @ right) and np.count_nonzero(grid) == 20 * 199
     square = np.arange(36, dtype=np.float32).reshape(6, 6)
     expected = square @ square.T
     assert np.array_equal(matmul(square, square.T, square), expected)
+
+
+def before_a_guard_page(x: Array) -> Array:
+    """A copy of ``x`` whose last byte is the last that may be read."""
+    size = -(-x.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    room = mmap.mmap(-1, size + mmap.PAGESIZE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(address + size), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    place = np.frombuffer(room, x.dtype, x.size, size - x.nbytes).reshape(x.shape)
+    place[:] = x
+    return place
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_nothing_is_read_beyond_the_operands(dtype: Any) -> None:
+    matmul(np.ones((1, 1), dtype), np.ones((1, 1), dtype))  # compiled before the fork
+    child = os.fork()
+    if child == 0:
+        for m, n, k in [(7, 5, 3), (33, 49, 65), (70, 131, 600), (300, 3, 40)]:
+            a, b = (before_a_guard_page(np.ones(shape, dtype)) for shape in ((m, k), (k, n)))
+            at, bt = (before_a_guard_page(np.ones(shape, dtype)) for shape in ((k, m), (n, k)))
+            out = before_a_guard_page(np.zeros((m, n), dtype))
+            for x in (a, at.T):
+                for y in (b, bt.T):
+                    if not (matmul(x, y, out, threads=1) == k).all():
+                        os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0  # a read beyond would be signal 11
 
 
 F32 = np.ones((2, 3), np.float32)
