@@ -12,6 +12,7 @@ from ctypes import c_int64, c_void_p
 
 import numpy as np
 import pytest
+
 from tmigrate.tilelang.runtime.pool import (
     Body,
     default_services,
