@@ -4,13 +4,13 @@
 #include "vector_types.h"
 
 #define TM_MAKE(name, base)                                                                  \
-  static inline __host__ __device__ name##1 make_##name##1(base x) {                         \
+  static inline TM_BOTH name##1 make_##name##1(base x) {                         \
     name##1 v; v.x = x; return v; }                                                          \
-  static inline __host__ __device__ name##2 make_##name##2(base x, base y) {                 \
+  static inline TM_BOTH name##2 make_##name##2(base x, base y) {                 \
     name##2 v; v.x = x; v.y = y; return v; }                                                 \
-  static inline __host__ __device__ name##3 make_##name##3(base x, base y, base z) {         \
+  static inline TM_BOTH name##3 make_##name##3(base x, base y, base z) {         \
     name##3 v; v.x = x; v.y = y; v.z = z; return v; }                                        \
-  static inline __host__ __device__ name##4 make_##name##4(base x, base y, base z, base w) { \
+  static inline TM_BOTH name##4 make_##name##4(base x, base y, base z, base w) { \
     name##4 v; v.x = x; v.y = y; v.z = z; v.w = w; return v; }
 TM_MAKE(char, signed char)
 TM_MAKE(uchar, unsigned char)

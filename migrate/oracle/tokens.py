@@ -22,7 +22,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LINE_MARK = re.compile(r'^#(?:line)?[ \t]+(\d+)(?:[ \t]+"((?:[^"\\]|\\.)*)"([ \t\d]*))?[^\n]*\n?', re.MULTILINE)
+_LINE_MARK = re.compile(
+    r'^#(?:line)?[ \t]+(\d+)(?:[ \t]+"((?:[^"\\]|\\.)*)"([ \t\d]*))?[^\n]*\n?', re.MULTILINE
+)
 _OTHER_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
 
 OPENERS = {"(": ")", "[": "]", "{": "}"}
@@ -57,7 +59,9 @@ class TokenText:
     def __init__(self, text: str, name: str = "<text>") -> None:
         self.text = text
         self._pieces = list(_pieces(text, name))
-        self.tokens: list[Token] = [token for piece in self._pieces if not piece.system for token in self._scan(piece)]
+        self.tokens: list[Token] = [
+            token for piece in self._pieces if not piece.system for token in self._scan(piece)
+        ]
 
     def _scan(self, piece: _Piece) -> Iterator[Token]:
         position = piece.start
@@ -85,21 +89,33 @@ class TokenText:
         for piece in self._pieces:
             if piece.start <= offset < piece.end:
                 before = self.text[piece.start : offset]
-                column = offset - (self.text.rfind("\n", piece.start, offset) + 1 if "\n" in before else piece.start) + 1
+                column = (
+                    offset
+                    - (self.text.rfind("\n", piece.start, offset) + 1 if "\n" in before else piece.start)
+                    + 1
+                )
                 return Location(piece.file, piece.line + before.count("\n"), column)
         return Location("<text>")
 
 
 def _pieces(text: str, name: str) -> Iterator[_Piece]:
-    """The stretches between line marks."""
+    """The stretches between line marks.
+
+    A macro of a system header leaves marks with flag 3 in the middle of the user's lines; what counts is
+    how a file was entered (flag 1).
+    """
     file, line, system, start = name, 1, False, 0
+    entered: dict[str, bool] = {}
     for mark in _LINE_MARK.finditer(text):
         if mark.start() > start:
             yield _Piece(start, mark.start(), file, line, system)
         line = int(mark.group(1))
         if mark.group(2) is not None:
             file = mark.group(2)
-            system = "3" in (mark.group(3) or "").split() or file.startswith("<")
+            flags = (mark.group(3) or "").split()
+            if "1" in flags or file not in entered:
+                entered[file] = "3" in flags or file.startswith("<")
+            system = entered[file]
         start = mark.end()
     if start < len(text):
         yield _Piece(start, len(text), file, line, system)

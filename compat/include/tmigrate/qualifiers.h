@@ -58,8 +58,10 @@
 /* A function that device code may call.  TM_DEVICE(signature, body): the front end sees the
  * declaration only and knows the name; the emulator compiles the body. */
 #ifdef TMIGRATE_EMULATED
+#define TM_BOTH
 #define TM_DEVICE(signature, ...) inline signature { __VA_ARGS__ }
 #else
+#define TM_BOTH __host__ __device__
 #define TM_DEVICE(signature, ...) __host__ __device__ signature;
 #endif
 
