@@ -1,0 +1,217 @@
+"""What holds at a place in a function, and a prover for linear consequences of it.
+
+A fact is a polynomial that is not negative.  Each monomial counts as an unknown; a claim p >= 0 is proven by
+showing, with Fourier and Motzkin's elimination, that the facts and p <= -1 have no rational solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import gcd
+
+from tmigrate.converters.lifting.polynomials import Monomial, Polynomial, to_polynomial
+from tmigrate.tilelang.ir.expressions import (
+    Compare,
+    CompareOp,
+    Expr,
+    Logical,
+    LogicalOp,
+    NamedConst,
+    Unary,
+    UnaryOp,
+    Var,
+    type_of,
+)
+from tmigrate.tilelang.ir.types import ScalarType
+
+_MOST_ROWS = 400
+Row = dict[Monomial, int]
+_FLIPPED = {
+    CompareOp.EQ: CompareOp.NE,
+    CompareOp.NE: CompareOp.EQ,
+    CompareOp.LT: CompareOp.GE,
+    CompareOp.GE: CompareOp.LT,
+    CompareOp.GT: CompareOp.LE,
+    CompareOp.LE: CompareOp.GT,
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Polynomials that are >= 0, and a memory of what was proven."""
+
+    known: tuple[Polynomial, ...] = ()
+    proofs: dict[Polynomial, bool] = field(default_factory=dict, compare=False)
+
+    def with_facts(self, more: Iterable[Polynomial]) -> Facts:
+        """These facts and more."""
+        added = tuple(p for p in more if p not in self.known)
+        return Facts(self.known + added) if added else self
+
+    def with_condition(self, condition: Expr, holds: bool = True) -> Facts:
+        """These facts and what a condition says where it holds (or does not)."""
+        return self.with_facts(consequences(condition, self, holds))
+
+    def prove(self, p: Polynomial) -> bool:
+        """Whether p >= 0 follows."""
+        value = p.value
+        if value is not None:
+            return value >= 0
+        found = self.proofs.get(p)
+        if found is None:
+            found = is_infeasible([*self._relevant(p), -p - 1])
+            self.proofs[p] = found
+        return found
+
+    def proves_equal(self, p: Polynomial) -> bool:
+        """Whether p == 0 follows."""
+        return not p.terms or (self.prove(p) and self.prove(-p))
+
+    def _relevant(self, p: Polynomial) -> list[Polynomial]:
+        """The facts connected with p through shared monomials, and the signs of their atoms."""
+        wanted = {m for m in p.terms if m}
+        chosen: list[Polynomial] = []
+        left = [*self.known, *map(_positive, _signed_atoms([p, *self.known]))]
+        while True:
+            more = [f for f in left if any(m in wanted for m in f.terms if m)]
+            if not more:
+                return chosen
+            chosen += more
+            left = [f for f in left if f not in more]
+            wanted |= {m for f in more for m in f.terms if m}
+
+
+def _signed_atoms(polynomials: Iterable[Polynomial]) -> list[Expr]:
+    """Atoms whose sign their type or value gives."""
+    atoms = {a for p in polynomials for a in p.atoms}
+    return [a for a in atoms if _least(a) is not None]
+
+
+def _least(a: Expr) -> int | None:
+    """A lower bound of an atom: 0 for unsigned ones; of a module constant at most 2, so that checks may vary it."""
+    if isinstance(a, NamedConst) and isinstance(a.value, int):
+        return min(int(a.value), 2) if a.value >= 0 else None
+    t = type_of(a)
+    unsigned = isinstance(t, ScalarType) and t.is_integer and not t.is_signed
+    return 0 if unsigned else None
+
+
+def _positive(a: Expr) -> Polynomial:
+    return Polynomial.atom(a) - (_least(a) or 0)
+
+
+def consequences(condition: Expr, facts: Facts, holds: bool = True) -> list[Polynomial]:
+    """The linear facts that a condition gives where it holds (or, with `holds` False, where it does not)."""
+    if isinstance(condition, Unary) and condition.op is UnaryOp.NOT:
+        return consequences(condition.operand, facts, not holds)
+    if isinstance(condition, Logical):
+        if (condition.op is LogicalOp.AND) == holds:
+            return [
+                *consequences(condition.left, facts, holds), *consequences(condition.right, facts, holds)
+            ]  # fmt: skip
+        return []
+    if not isinstance(condition, Compare):
+        return []
+    t = type_of(condition.left)
+    if not (isinstance(t, ScalarType) and t.is_integer):
+        return []
+    left, right = (to_polynomial(e, facts.prove) for e in (condition.left, condition.right))
+    op = condition.op if holds else _FLIPPED[condition.op]
+    return _comparison(left, op, right)
+
+
+def _comparison(left: Polynomial, op: CompareOp, right: Polynomial) -> list[Polynomial]:
+    if op is CompareOp.LT:
+        return [right - left - 1]
+    if op is CompareOp.LE:
+        return [right - left]
+    if op is CompareOp.GT:
+        return [left - right - 1]
+    if op is CompareOp.GE:
+        return [left - right]
+    if op is CompareOp.EQ:
+        return [left - right, right - left]
+    return []
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The parts of a conjunction, with `not` pushed inwards over `or` and comparisons of integers."""
+    if isinstance(condition, Logical) and condition.op is LogicalOp.AND:
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    if isinstance(condition, Unary) and condition.op is UnaryOp.NOT:
+        inner = condition.operand
+        if isinstance(inner, Unary) and inner.op is UnaryOp.NOT:
+            return conjuncts(inner.operand)
+        if isinstance(inner, Logical) and inner.op is LogicalOp.OR:
+            return [p for side in (inner.left, inner.right) for p in conjuncts(Unary(UnaryOp.NOT, side))]
+        if isinstance(inner, Compare) and _is_integer(inner.left):
+            return [Compare(_FLIPPED[inner.op], inner.left, inner.right)]
+    return [condition]
+
+
+def _is_integer(e: Expr) -> bool:
+    t = type_of(e)
+    return isinstance(t, ScalarType) and t.is_integer
+
+
+def is_infeasible(constraints: list[Polynomial]) -> bool:
+    """Whether no rational point satisfies all of p >= 0 (False where that was not found within limits)."""
+    rows = [_reduced(dict(p.terms)) for p in constraints]
+    while True:
+        rows = _distinct(rows)
+        if any(not [m for m in r if m] and r.get((), 0) < 0 for r in rows):
+            return True
+        unknowns = {m for r in rows for m in r if m}
+        if not unknowns or len(rows) > _MOST_ROWS:
+            return False
+        rows = _eliminate(rows, min(unknowns, key=lambda m: _cost(rows, m)))
+
+
+def _cost(rows: list[Row], m: Monomial) -> tuple[int, int]:
+    above = sum(1 for r in rows if r.get(m, 0) > 0)
+    below = sum(1 for r in rows if r.get(m, 0) < 0)
+    return above * below - above - below, len(m)
+
+
+def _eliminate(rows: list[Row], m: Monomial) -> list[Row]:
+    kept = [r for r in rows if m not in r]
+    above = [r for r in rows if r.get(m, 0) > 0]
+    below = [r for r in rows if r.get(m, 0) < 0]
+    for a in above:
+        for b in below:
+            row: Row = {}
+            for source, factor in ((a, -b[m]), (b, a[m])):
+                for key, c in source.items():
+                    row[key] = row.get(key, 0) + c * factor
+            kept.append(_reduced({key: c for key, c in row.items() if c}))
+    return kept
+
+
+def _reduced(row: Row) -> Row:
+    """Divided by the common factor of the unknowns; the constant rounds down, as unknowns are integers."""
+    common = 0
+    for m, c in row.items():
+        if m:
+            common = gcd(common, c)
+    if common <= 1:
+        return row
+    return {m: c // common for m, c in row.items() if c // common}
+
+
+def _distinct(rows: list[Row]) -> list[Row]:
+    """One row, the strictest, for each combination of unknowns."""
+    best: dict[frozenset[tuple[Monomial, int]], Row] = {}
+    for r in rows:
+        key = frozenset((m, c) for m, c in r.items() if m)
+        if key not in best or r.get((), 0) < best[key].get((), 0):
+            best[key] = r
+    return list(best.values())
+
+
+def scalars_only(p: Polynomial, scalars: set[str]) -> bool:
+    """Whether a polynomial has only module constants and the given parameters."""
+    return all(isinstance(a, NamedConst) or (isinstance(a, Var) and a.name in scalars) for a in p.atoms)
+
+
+__all__ = ["Facts", "conjuncts", "consequences", "is_infeasible", "scalars_only"]
