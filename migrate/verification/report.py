@@ -159,7 +159,7 @@ def _error(replay: Replay, event: dict[str, Any]) -> None:
 
 def _kernel(replay: Replay, event: dict[str, Any]) -> None:
     name = str(event["kernel"])
-    replay.launched[name] = int(event["launches"])
+    replay.launched[name] = max(replay.launched.get(name, 0), int(event["launches"]))
     replay.coverage[name] = _union(replay.coverage.get(name, ""), str(event.get("coverage") or ""))
 
 

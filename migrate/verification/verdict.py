@@ -80,7 +80,7 @@ def _converted_hangs(e: Evidence) -> Verdict | None:
 
 
 def _violates(e: Evidence) -> Verdict | None:
-    bad = [launch for launch in e.launches if launch.violations or launch.original != "ok"]
+    bad = [k for k in e.launches if not k.variation and (k.violations or k.original != "ok")]
     if not bad:
         return None
     return Verdict(
