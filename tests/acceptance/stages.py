@@ -197,7 +197,7 @@ def judge(finished: Finished, program: Program) -> str:
     codes = _CODE.findall(finished.stderr)
     if codes and finished.status == 2:
         return f"refused {codes[0]}"
-    return "none"
+    return f"signal {finished.status - 128}" if finished.status > 128 else "none"
 
 
 def read_counts(file: Path) -> dict[str, int]:

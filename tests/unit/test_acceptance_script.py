@@ -35,6 +35,8 @@ if stage == "run":
     counts = {"_Z1kPf": {"lifted": 3, "thread": 1, "missing": 0}, "_Z1jPf": {"lifted": 2, "thread": 0}}
     Path(os.environ["TMIGRATE_RUN_COUNTS"]).write_text(json.dumps({"kernels": counts}))
     print("arguments", *program_args)
+    if "dies" in text:
+        sys.exit(128 + 11)
     wrong = "program wrong" in text or (broken and "weak" not in text)
     print("FAIL" if wrong else "PASS")
     sys.exit(0)
@@ -187,6 +189,12 @@ def test_a_program_that_fails_anyway_says_nothing_when_broken(top: Path) -> None
     add_program(top, "app", "program wrong")
     status, report, _, _ = accept(top, ["apps/app"], "--stages", "convert,run", "--break")
     assert (status, report["programs"][0]["broken"]) == (0, None)
+
+
+def test_a_program_that_dies_has_no_verdict(top: Path) -> None:
+    add_program(top, "app", "dies")
+    status, report, _, _ = accept(top, ["apps/app"], "--stages", "run")
+    assert (status, report["programs"][0]["verdict"]) == (0, "signal 11")
 
 
 def test_a_mistake_in_the_table_is_not_a_result(top: Path) -> None:
