@@ -12,6 +12,7 @@ from tmigrate.diagnostics import Diagnostic, Severity
 from tmigrate.locations import Location
 from tmigrate.options import ConvertOptions
 from tmigrate.tilelang.ir.module import Function, Module
+from tmigrate.tilelang.text.expressions import print_expr
 
 if TYPE_CHECKING:
     from tmigrate.converters.cuda import FrontEndOptions
@@ -115,21 +116,21 @@ def front_end_options(path: Path, options: ConvertOptions) -> FrontEndOptions:
 
 
 def _with_lift(planned: KernelPlan, module: Module, function: Function) -> KernelPlan:
-    from tmigrate.converters.lifting import lift
-    from tmigrate.converters.lifting.bounded import bounded_check
+    from tmigrate.converters.lifting.bounded import check
+    from tmigrate.converters.lifting.lift import lift
 
     lifted = lift(module, function)
     if lifted.function is None:
-        code, reason = _first_block(lifted.blocked)
-        return replace(planned, blocked_code=code, blocked=reason)
-    checked = bounded_check(module, function, lifted.function, seconds=BOUNDED_SECONDS)
-    if checked.status == "failed":
-        return replace(planned, blocked_code="TM4114", blocked=checked.difference)
-    found = LiftPlan(
+        assert lifted.blocked is not None
+        return replace(planned, blocked_code=lifted.blocked.code, blocked=lifted.blocked.reason)
+    found = check(module, function, lifted.function, seconds=BOUNDED_SECONDS)
+    if found.status == "failed":
+        return replace(planned, blocked_code="TM4114", blocked=found.difference)
+    made = LiftPlan(
         lifted.function,
-        tuple(lifted.rules),
-        tuple(lifted.assumptions),
-        checked.describe(),
-        checked.status == "checked",
+        lifted.rules,
+        tuple(print_expr(a) for a in lifted.assumptions),
+        found.summary,
+        found.status == "checked",
     )
-    return replace(planned, lift=found)
+    return replace(planned, lift=made)
