@@ -118,6 +118,8 @@ def consequences(condition: Expr, facts: Facts, holds: bool = True) -> list[Poly
         return []
     left, right = (to_polynomial(e, facts.prove) for e in (condition.left, condition.right))
     op = condition.op if holds else _FLIPPED[condition.op]
+    if op is CompareOp.NE:  # i != 0 and i >= 0: i >= 1
+        return [d - 1 for d in (left - right, right - left) if facts.prove(d)]
     return _comparison(left, op, right)
 
 

@@ -11,7 +11,7 @@ from tmigrate.converters.lifting.polynomials import Polynomial, to_expression
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import Compare, CompareOp, Const, Expr, NamedConst, Var
 from tmigrate.tilelang.ir.module import Function, Module
-from tmigrate.tilelang.ir.node import Node, bindings_of, rewrite_region, walk
+from tmigrate.tilelang.ir.node import Node, bindings_of, rewrite, rewrite_region, walk
 from tmigrate.tilelang.ir.statements import Assign, Region
 from tmigrate.tilelang.ir.types import I32, I64, ScalarType
 
@@ -46,16 +46,16 @@ class Lift:
     scalar: list[Polynomial] = field(default_factory=list)  # assumptions on parameters: these are >= 0
     disjoint: list[tuple[str, str]] = field(default_factory=list)
     axes: Any = None  # rules.launch.Launch, once the index names are found
+    _scalars: tuple[Region, set[str]] | None = None
 
     @property
     def scalars(self) -> set[str]:
         """The integer parameters that the body never writes."""
-        written = {s.target.name for s in walk(self.body) if isinstance(s, Assign) and isinstance(s.target, Var)}
-        return {
-            p.name
-            for p in self.parameters
-            if isinstance(p.type, ScalarType) and p.type.is_integer and p.name not in written
-        }
+        if self._scalars is None or self._scalars[0] is not self.body:
+            written = written_variables(self.body)
+            integers = (p for p in self.parameters if isinstance(p.type, ScalarType) and p.type.is_integer)
+            self._scalars = (self.body, {p.name for p in integers if p.name not in written})
+        return self._scalars[1]
 
     @property
     def facts(self) -> Facts:
@@ -134,3 +134,8 @@ def substitute(region: Region, replacements: dict[Expr, Expr]) -> Region:
         return replacements.get(it) if isinstance(it, Expr) else None
 
     return rewrite_region(region, rule)  # type: ignore[return-value]
+
+
+def substitute_in(e: Expr, replacements: dict[Expr, Expr]) -> Expr:
+    """An expression with expressions replaced."""
+    return rewrite(e, lambda it: replacements.get(it) if isinstance(it, Expr) else None)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from tmigrate.tilelang.interpreter import mathematics
 from tmigrate.tilelang.interpreter.integers import limits, wrap
 from tmigrate.tilelang.ir.expressions import BinaryOp, CompareOp, ReduceOp

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from tmigrate.tilelang.interpreter.arithmetic import Arithmetic, Function
 from tmigrate.tilelang.interpreter.integers import wrap
 from tmigrate.tilelang.ir.expressions import BinaryOp, CompareOp, ReduceOp
@@ -29,6 +31,12 @@ _EXACT_BINARY = {
     "fast_divide": BinaryOp.DIV,
 }  # fmt: skip
 _NEVER = frozenset({"isnan", "isinf"})
+
+
+def single(value: float) -> float:
+    """A literal as f32: `f32(0.2)` and `f32(f64(0.2))` are one number, whichever of them a version writes."""
+    narrow = float(np.float32(value)) if abs(value) < 3e38 else value
+    return narrow or value
 
 
 class Hashing(Arithmetic):
@@ -134,7 +142,7 @@ class PrimeField(Hashing):
     def constant(self, value: float, t: ScalarType) -> int:
         if value != value or value in (float("inf"), float("-inf")):
             return int(self.hashed("special", repr(value)))
-        exact = Fraction(value)
+        exact = Fraction(single(value))
         return exact.numerator * pow(exact.denominator, -1, self.prime) % self.prime
 
     def binary(self, op: BinaryOp, t: ScalarType) -> Function:
@@ -180,7 +188,7 @@ class SmallNumbers(Hashing):
     def constant(self, value: float, t: ScalarType) -> Fraction | int | float:
         if value != value or value in (float("inf"), float("-inf")):
             return value
-        return _simple(Fraction(value))
+        return _simple(Fraction(single(value)))
 
     def binary(self, op: BinaryOp, t: ScalarType) -> Function:
         if op is BinaryOp.ADD:

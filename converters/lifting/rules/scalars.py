@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tmigrate.converters.lifting.rules.counted import simplify_constants
-from tmigrate.converters.lifting.state import Lift, substitute, written_variables
+from tmigrate.converters.lifting.state import Lift, substitute, substitute_in, written_variables
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Call,
@@ -28,7 +28,7 @@ from tmigrate.tilelang.ir.expressions import (
     type_of,
 )
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS
-from tmigrate.tilelang.ir.node import Node, Trait, has_trait, regions_of, rewrite_region, walk, with_fields
+from tmigrate.tilelang.ir.node import Node, Trait, has_trait, operands_of, regions_of, rewrite_region, walk, with_fields
 from tmigrate.tilelang.ir.statements import Assign, Comment, Declare, Evaluate, If, Region, Stmt
 from tmigrate.tilelang.ir.types import PointerType, ScalarType
 
@@ -40,7 +40,7 @@ def apply(lift: Lift) -> bool:
     while True:
         before = lift.body
         lift.body = _declared_at_assignment(lift.body)
-        lift.body = _forwarded(lift.body, {p.name for p in lift.parameters})
+        lift.body = _forwarded(lift.body)
         lift.body = _moved_loads(lift.body)
         lift.body = _without_dead(lift.body)
         if lift.body == before:
@@ -79,11 +79,14 @@ def _declared_at_assignment(body: Region) -> Region:
     """`x: f32` ... `x = e`, assigned once and only used below that: `x: f32 = e`."""
     assigned = Counter(it.target for it in walk(body) if isinstance(it, Assign) and isinstance(it.target, Var))
     uses = Counter(it for it in walk(body) if isinstance(it, Var))
+    taken = _address_taken(body)
     open_ones = {
         it.var for it in walk(body)
         if isinstance(it, Declare) and it.value is None and assigned[it.var] == 1
-        and it.var.name not in _address_taken(body) and _is_name(it.var.type)
+        and it.var.name not in taken and _is_name(it.var.type)
     }  # fmt: skip
+    if not open_ones:
+        return body
     chosen: set[Var] = set()
     for region in _all_regions(body):
         for position, s in enumerate(region):
@@ -108,9 +111,13 @@ def _all_regions(body: Region) -> list[Region]:
     return [body, *(r for it in walk(body) for _, r in regions_of(it))]  # type: ignore[list-item]
 
 
-def _forwarded(body: Region, parameters: set[str]) -> Region:
-    """Replace names of cheap values, and of values used once, that read no memory."""
+def _forwarded(body: Region) -> Region:
+    """Replace names of cheap values, and of values used once, that read no memory: all at once.
+
+    Declarations come in order, so that a value is itself replaced before it is put anywhere.
+    """
     assigned = written_variables(body) | _address_taken(body)
+    replacements: dict[Expr, Expr] = {}
     uses = Counter(it.name for it in walk(body) if isinstance(it, Var))
     for it in walk(body):
         if not isinstance(it, Declare) or it.value is None or it.var.name in assigned:
@@ -121,8 +128,8 @@ def _forwarded(body: Region, parameters: set[str]) -> Region:
         if any(v.name in assigned for v in walk(value) if isinstance(v, Var)):
             continue
         if uses[it.var.name] and (_is_cheap(value) or uses[it.var.name] == 1):
-            return substitute(body, {it.var: value})
-    return body
+            replacements[it.var] = substitute_in(value, replacements)
+    return substitute(body, replacements) if replacements else body
 
 
 def _is_cheap(e: Expr) -> bool:
@@ -213,8 +220,6 @@ def _without_dead(body: Region) -> Region:
 
 
 def _direct_operands(it: Node) -> list[Node]:
-    from tmigrate.tilelang.ir.node import operands_of
-
     return operands_of(it)
 
 

@@ -118,7 +118,7 @@ def _check_leading(state: Tensors, p: Var, index: Polynomial, facts: Facts, acce
         )
     if not facts.prove(index):
         need = _least(state, index, facts)
-        if need is not None and scalars_only(need, state.lift.scalars):
+        if need is not None and scalars_only(need, state.lift.scalars) and _plausible(need):
             state.lift.assume_nonnegative(need)
 
 
@@ -212,8 +212,8 @@ def _split(
 
 
 def _plausible(need: Polynomial) -> bool:
-    """An assumption that can hold and says something: not a number, not all terms negative."""
-    return need.value is None and any(c > 0 for c in need.terms.values())
+    """An assumption that can hold and says something: not a number."""
+    return need.value is None
 
 
 def _least(state: Tensors, p: Polynomial, facts: Facts) -> Polynomial | None:
