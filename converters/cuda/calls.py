@@ -26,7 +26,7 @@ from tmigrate.converters.cuda.types import canonical, is_reference
 from tmigrate.tilelang.ir.expressions import (
     Call, Const, Expr, LaunchIndex, MakeStruct, StringConst, Subscript, Var, type_of,
 )  # fmt: skip
-from tmigrate.tilelang.ir.statements import Declare, Evaluate
+from tmigrate.tilelang.ir.statements import Assign, Declare, Evaluate
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS, definition_of
 from tmigrate.tilelang.ir.types import (
     B1, F32, F64, I32, VOID, ArrayType, PointerType, ScalarType, StructType,
@@ -47,6 +47,8 @@ def call(f: FunctionContext, cursor: Cursor) -> Expr:
     if any(k.kind == CursorKind.CUDAGLOBAL_ATTR for k in children_of(callee)):
         refuse("TM1023", f"kernel '{callee.spelling}' is launched from device code", cursor,
                "launch it from the host")  # fmt: skip
+    if callee.spelling == "operator=" and not user_provided(callee.get_definition() or callee):
+        return _copied(f, cursor)
     if in_system_header(callee):
         return _library_call(f, cursor, callee)
     return _module_call(f, cursor, callee)
@@ -70,6 +72,14 @@ def call_effect(f: FunctionContext, cursor: Cursor) -> None:
     if isinstance(last, Declare) and isinstance(last.value, Call) and last.value.callee == f.last_call:
         f.out[-1] = Evaluate(last.value, location=last.location)
         f.names.discard(last.var.name)
+
+
+def _copied(f: FunctionContext, cursor: Cursor) -> Expr:
+    """`a = b` of structs without an operator of their own: gives the place `a`."""
+    left, right = list(cursor.get_arguments())
+    source, target = f.ordered([partial(value, f, right), partial(object_place, f, left)])
+    f.emit(Assign(target, convert(f, source, type_of(target), cursor), location=f.location))
+    return target
 
 
 def _callee_unknown(f: FunctionContext, cursor: Cursor) -> Expr:
@@ -316,7 +326,13 @@ def construct(f: FunctionContext, target: Expr, cursor: Cursor) -> None:
 
 def user_provided(constructor: Cursor) -> bool:
     """Whether a special member function has code of its own."""
-    return has_body(constructor) and not is_defaulted(constructor)
+    return has_body(constructor) and not is_defaulted(constructor) and not _is_implicit(constructor)
+
+
+def _is_implicit(method: Cursor) -> bool:
+    """Whether clang made the method: it then stands where its class does."""
+    owner = method.semantic_parent
+    return owner is not None and bool(owner.location == method.location)
 
 
 __all__ = ["bind_reference", "construct", "user_provided"]
