@@ -1,0 +1,1 @@
+"""One folder per target: its lowering table, its renderer and its launcher."""

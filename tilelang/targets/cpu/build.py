@@ -1,0 +1,75 @@
+"""From a module to a loaded shared object: passes, C, compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
+from tmigrate.tilelang.passes.effects import is_order_sensitive, summarize
+from tmigrate.tilelang.passes.indices import explicit_indices
+from tmigrate.tilelang.passes.inline import inline_block_functions
+from tmigrate.tilelang.passes.threads_to_loops import threads_to_loops
+from tmigrate.tilelang.runtime.toolchain import ARITHMETIC_FLAGS, compile_c
+from tmigrate.tilelang.targets.cpu.emit import render
+from tmigrate.tilelang.targets.cpu.names import kernel_symbol
+from tmigrate.tilelang.targets.cpu.options import CoveragePoint, EmitOptions
+
+NATIVE_FLAGS = ("-O3", "-march=native", *ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math")
+"""Contraction stays off, so that neither the instruction set nor the level changes a result."""
+SHADOW_FLAGS = ("-O1", *ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The C of a module, before it is compiled."""
+
+    text: str
+    module: Module
+    coverage_points: tuple[CoveragePoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltObject:
+    """A shared object.  `kernels` maps a kernel's name to its symbol; `variables` names the module
+    variables whose addresses `tm_launch.globals` holds, in order."""
+
+    path: Path
+    module: Module
+    kernels: dict[str, str]
+    variables: tuple[str, ...]
+    coverage_points: tuple[CoveragePoint, ...] = ()
+    source_text: str = field(default="", repr=False)
+
+
+def lower(module: Module) -> Module:
+    """Thread-level kernels as loops; what the renderer takes."""
+    summaries = summarize(module)
+    module = inline_block_functions(module, summaries)
+    summaries = summarize(module)
+    module = explicit_indices(module, summaries)
+
+    def lowered(function: Function) -> Function:
+        if function.kind is not FunctionKind.KERNEL or function.level is not Level.THREAD:
+            return function
+        return threads_to_loops(function, module, summaries)
+
+    return replace(module, functions=tuple(lowered(f) for f in module.functions))
+
+
+def write_source(module: Module, options: EmitOptions = EmitOptions()) -> Source:
+    """The C source of a module."""
+    in_order = frozenset(f.name for f in module.functions if is_order_sensitive(module, f))
+    points: tuple[CoveragePoint, ...] = ()
+    lowered = lower(module)
+    return Source(render(lowered, options, in_order, len(points)), module, points)
+
+
+def build_module(module: Module, options: EmitOptions = EmitOptions()) -> BuiltObject:
+    """The module compiled to a shared object; raises RefusedError for what a CPU cannot run."""
+    source = write_source(module, options)
+    flags = SHADOW_FLAGS if options.is_shadow else NATIVE_FLAGS
+    path = compile_c(source.text, name=module.name or "module", flags=flags)
+    kernels = {f.name: kernel_symbol(f.name) for f in module.kernels}
+    variables = tuple(v.name for v in module.variables)
+    return BuiltObject(path, module, kernels, variables, source.coverage_points, source.text)

@@ -1,0 +1,131 @@
+/* What surrounds a kernel's body: the frame that device functions receive, memory that lasts for a piece
+ * of the launch, traps, and the spreading of blocks over threads. */
+#ifndef TM_KERNEL_H
+#define TM_KERNEL_H
+
+/* The part of a launch that one call runs; generated code extends it by the variables it captures. */
+typedef struct tm_work {
+  const tm_launch *launch;
+  int status;
+} tm_work;
+
+typedef struct tm_frame {
+  const tm_launch *launch;
+  unsigned char *coverage; /* never null: points to a dummy where coverage is not wanted */
+  char *shared;            /* the block's dynamic shared memory */
+} tm_frame;
+
+/* ---- traps: the piece's wrapper stands at `tm_trap_target` ---- */
+
+static _Thread_local jmp_buf *tm_trap_target __attribute__((unused));
+
+static inline __attribute__((noreturn, unused, cold)) void tm_trap(void) { longjmp(*tm_trap_target, 1); }
+
+static __attribute__((unused, cold, noinline)) void tm_report(const tm_frame *frame, int kind, const char *message,
+                                                             const char *file, int line, uint32_t bx, uint32_t by,
+                                                             uint32_t bz, uint32_t tx, uint32_t ty, uint32_t tz) {
+  const tm_services *services = frame->launch->services;
+  if (services->report)
+    services->report(services->context, kind, message, file, line, (const uint32_t[3]){bx, by, bz},
+                     (const uint32_t[3]){tx, ty, tz});
+}
+
+static __attribute__((unused, noinline)) void tm_run_guarded(void (*body)(void *, int64_t, int64_t), void *data,
+                                                            int64_t begin, int64_t end) {
+  tm_work *work = data;
+  jmp_buf here;
+  if (__atomic_load_n(&work->status, __ATOMIC_RELAXED)) return;
+  tm_trap_target = &here;
+  if (setjmp(here) == 0)
+    body(data, begin, end);
+  else
+    __atomic_store_n(&work->status, TM_TRAPPED, __ATOMIC_RELAXED);
+}
+
+/* ---- checks of indices; a wrong one is reported and 0 used instead ---- */
+
+#define TM_NOWHERE UINT32_MAX /* the block or thread is not known */
+static inline __attribute__((unused)) int64_t tm_check_index(const tm_frame *frame, int64_t index, int64_t extent,
+                                                             const char *file, int line) {
+  if (index >= 0 && index < extent) return index;
+  tm_report(frame, TM_REPORT_INDEX, "index out of range", file, line, TM_NOWHERE, TM_NOWHERE, TM_NOWHERE, TM_NOWHERE,
+            TM_NOWHERE, TM_NOWHERE);
+  return 0;
+}
+static inline __attribute__((unused)) int64_t tm_check_pointer(const tm_frame *frame, const void *place, size_t bytes,
+                                                               int64_t index, const char *file, int line) {
+  const tm_services *services = frame->launch->services;
+  if (!services->extent || services->extent(services->context, place) >= bytes) return index;
+  tm_report(frame, TM_REPORT_INDEX, "access outside an allocation", file, line, TM_NOWHERE, TM_NOWHERE, TM_NOWHERE,
+            TM_NOWHERE, TM_NOWHERE, TM_NOWHERE);
+  return 0;
+}
+#define TM_CHECK_POINTER(p, i, file, line) tm_check_pointer(tm_f, &(p)[i], sizeof *(p), i, file, line)
+
+/* ---- spreading ---- */
+
+TM_INLINE void tm_spread(tm_work *work, int64_t count, void (*body)(void *, int64_t, int64_t), bool in_order) {
+  const tm_services *services = work->launch->services;
+  if (count <= 0) return;
+  if (in_order || !services->parallel || count == 1)
+    body(work, 0, count);
+  else
+    services->parallel(services->context, count, body, work);
+}
+
+/* Iterations of `for (i = start; i < stop; i += step)`, for negative steps with `>`. */
+TM_INLINE int64_t tm_trip_count(int64_t start, int64_t stop, int64_t step) {
+  int64_t distance = step > 0 ? stop - start : start - stop, size = step > 0 ? step : -step;
+  return distance <= 0 ? 0 : (distance - 1) / size + 1;
+}
+
+/* ---- memory of a piece ---- */
+
+/* Shared arrays and per-thread context arrays: bump allocation in one block of memory, sized beforehand. */
+typedef struct tm_arena {
+  char *memory, *next;
+} tm_arena;
+#define TM_ARENA_ALIGNMENT ((size_t)64)
+#define TM_ARENA_PADDING (64 - sizeof(void *))
+TM_INLINE size_t tm_arena_size(size_t bytes) { return (bytes + TM_ARENA_ALIGNMENT - 1) & ~(TM_ARENA_ALIGNMENT - 1); }
+TM_INLINE tm_arena tm_arena_open(size_t bytes) {
+  tm_arena arena = {malloc(bytes + TM_ARENA_ALIGNMENT), 0};
+  arena.next = (char *)tm_arena_size((size_t)(uintptr_t)arena.memory);
+  return arena;
+}
+TM_INLINE void *tm_arena_take(tm_arena *arena, size_t bytes) {
+  void *taken = __builtin_assume_aligned(arena->next, 64);
+  arena->next += tm_arena_size(bytes);
+  return taken;
+}
+TM_INLINE void tm_arena_close(tm_arena *arena) { free(arena->memory); }
+
+
+/* Temporaries of a loop-level kernel, freed together where it ends. */
+typedef struct tm_scratch {
+  struct tm_scratch *next;
+  char padding[TM_ARENA_PADDING];
+} tm_scratch;
+static inline __attribute__((unused)) void *tm_scratch_take(tm_scratch **list, size_t bytes) {
+  tm_scratch *made = aligned_alloc(TM_ARENA_ALIGNMENT, sizeof(tm_scratch) + tm_arena_size(bytes));
+  made->next = *list;
+  *list = made;
+  return made + 1;
+}
+static inline __attribute__((unused)) void tm_scratch_close(tm_scratch *list) {
+  while (list) {
+    tm_scratch *next = list->next;
+    free(list);
+    list = next;
+  }
+}
+
+/* ---- clock() ---- */
+
+#include <time.h>
+static inline __attribute__((unused)) int64_t tm_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+#endif
