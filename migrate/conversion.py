@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from tmigrate.emission import select, tile_module
+from tmigrate.emission import select, texts_of, through_text
 from tmigrate.options import ConvertOptions
 from tmigrate.planning import KernelPlan, Plan, plan_file
 from tmigrate.results import InputResult, KernelResult, Level, Status, worst
 from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.text.parser import parse_module
-from tmigrate.tilelang.text.printer import print_function, print_module
+from tmigrate.tilelang.text.printer import print_function
 from tmigrate.verification.judging import Judged, judge_all, unverified
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The two kernel files of a plan, as they are written."""
-
-    thread: str
-    tile: str
 
 
 def convert_file(path: Path, options: ConvertOptions) -> InputResult:
@@ -70,25 +62,6 @@ def run_file(path: Path, options: ConvertOptions) -> int:
 
         raise SourceError(plan.diagnostics)
     return run_program(from_disk(plan, options), options)
-
-
-def texts_of(plan: Plan) -> Texts:
-    """The texts of a plan's two files."""
-    thread = print_module(replace(plan.module, doc=_doc(plan, "thread")))
-    tile = print_module(replace(tile_module(plan.module, plan.lifts), doc=_doc(plan, "tile")))
-    return Texts(thread, tile)
-
-
-def _doc(plan: Plan, level: str) -> str:
-    name = plan.source.name
-    if level == "thread":
-        return f"The kernels of {name}, thread by thread, as the original has them.  Written by tmigrate."
-    return f"The kernels of {name}, each at the highest level shown equivalent.  Written by tmigrate."
-
-
-def through_text(module: Module) -> Module:
-    """The module as its text says it: what is written is what gets compiled."""
-    return parse_module(print_module(module), module.name)
 
 
 def from_disk(plan: Plan, options: ConvertOptions) -> Plan:

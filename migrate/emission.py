@@ -8,14 +8,42 @@ only then built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from tmigrate.planning import Plan
 from tmigrate.tilelang.ir.expressions import Call, Expr, NamedConst, Var, type_of
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Module
 from tmigrate.tilelang.ir.node import Node, bindings_of, walk
 from tmigrate.tilelang.ir.types import ArrayType, PointerType, StructType, TensorType, Type
+from tmigrate.tilelang.text.parser import parse_module
+from tmigrate.tilelang.text.printer import print_module
 
-__all__ = ["called_functions", "select", "tile_module"]
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The two kernel files of a plan, as they are written."""
+
+    thread: str
+    tile: str
+
+
+def texts_of(plan: Plan) -> Texts:
+    """The texts of a plan's two files."""
+    thread = print_module(replace(plan.module, doc=_doc(plan, "thread")))
+    tile = print_module(replace(tile_module(plan.module, plan.lifts), doc=_doc(plan, "tile")))
+    return Texts(thread, tile)
+
+
+def _doc(plan: Plan, level: str) -> str:
+    name = plan.source.name
+    if level == "thread":
+        return f"The kernels of {name}, thread by thread, as the original has them.  Written by tmigrate."
+    return f"The kernels of {name}, each at the highest level shown equivalent.  Written by tmigrate."
+
+
+def through_text(module: Module) -> Module:
+    """The module as its text says it: what is written is what gets compiled."""
+    return parse_module(print_module(module), module.name)
 
 
 def tile_module(thread: Module, lifts: Mapping[str, Function]) -> Module:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, RefusedError
-from tmigrate.emission import select
+from tmigrate.emission import select, through_text
 from tmigrate.options import ConvertOptions
 from tmigrate.oracle import build
 from tmigrate.planning import Plan
@@ -28,8 +28,6 @@ def run_program(plan: Plan, options: ConvertOptions) -> int:
     RefusedError (TM4120) where a kernel that the program has could not be converted: the program would
     have to run without it.
     """
-    from tmigrate.conversion import through_text
-
     refused = [k for k in plan.kernels if k.function is None]
     if refused:
         raise RefusedError(

@@ -19,7 +19,7 @@ from tmigrate.tilelang.runtime.compilers import find_compilers
 from tmigrate.verification.judging import Judged
 
 if TYPE_CHECKING:
-    from tmigrate.conversion import Texts
+    from tmigrate.emission import Texts
 
 
 def write_results(
