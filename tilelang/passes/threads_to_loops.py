@@ -165,7 +165,7 @@ def _piece(body: Sequence[Stmt], mask: Var | None = None) -> For:
     thread = Var("thread", I64)
     guard: list[Stmt] = []
     if mask is not None:
-        guard = [If(Unary(UnaryOp.NOT, Subscript(mask, (thread,))), (Return(),), ())]
+        guard = [If(Unary(UnaryOp.NOT, Subscript(mask, (thread,))), (Return(None),), ())]
     return For(
         thread, Const(0, I64), block_threads(), Const(1, I64), (*guard, *body), LoopKind.THREADS
     )
@@ -364,7 +364,7 @@ class _BlockWide:
                 group.flush()
                 group.wide(s)
                 return
-            group.add(Return(location=s.location))
+            group.add(Return(None, location=s.location))
         elif self.loops[-1].masked:
             group.add(s)
         else:
@@ -378,9 +378,9 @@ class _BlockWide:
             if isinstance(s, Return):
                 if self.live is None:
                     raise _LiveMaskNeeded
-                made += [*self.clearing(masks), Return(location=s.location)]
+                made += [*self.clearing(masks), Return(None, location=s.location)]
             elif isinstance(s, Break | Continue) and not in_loop:
-                made += [*self.clearing(self.jumped(s, masks)), Return(location=s.location)]
+                made += [*self.clearing(self.jumped(s, masks)), Return(None, location=s.location)]
             elif isinstance(s, If):
                 then, other = (self.escaping(r, masks, in_loop) for r in (s.then, s.otherwise))
                 made.append(with_fields(s, then=then, otherwise=other))
@@ -423,7 +423,7 @@ class _BlockWide:
             self.give(s, self.at(result), group)
 
     def lane_arguments(self, call: Call, group: _Group) -> list[Expr]:
-        """The value or predicate as an array with one element per thread; a mask, lane or width as a pair:
+        """The value or predicate first, as an array with one element per thread; a mask, lane or width as a pair:
         (such an array, 0) where it depends on the thread, (null, value) where it does not."""
         names = ("mask", "value", "lane", "width")
         if INTRINSICS[call.callee].effect is Effect.BARRIER:
@@ -435,7 +435,7 @@ class _BlockWide:
                 continue
             array = self.array(name, type_of(argument))
             group.add(Assign(self.at(array), argument))
-            kept += [array] if name == "value" else [array, Const(0, I32)]
+            kept = [array, *kept] if name == "value" else [*kept, array, Const(0, I32)]
         return kept
 
     def check_barrier(self, s: Stmt, masks: Masks, group: _Group) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
+from tmigrate.tilelang.passes.coverage import CoveragePoint, Points, insert_coverage
 from tmigrate.tilelang.passes.effects import is_order_sensitive, summarize
 from tmigrate.tilelang.passes.indices import explicit_indices
 from tmigrate.tilelang.passes.inline import inline_block_functions
@@ -13,7 +14,7 @@ from tmigrate.tilelang.passes.threads_to_loops import threads_to_loops
 from tmigrate.tilelang.runtime.toolchain import ARITHMETIC_FLAGS, compile_c
 from tmigrate.tilelang.targets.cpu.emit import render
 from tmigrate.tilelang.targets.cpu.names import kernel_symbol
-from tmigrate.tilelang.targets.cpu.options import CoveragePoint, EmitOptions
+from tmigrate.tilelang.targets.cpu.options import EmitOptions
 
 NATIVE_FLAGS = ("-O3", "-march=native", *ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math")
 """Contraction stays off, so that neither the instruction set nor the level changes a result."""
@@ -26,7 +27,7 @@ class Source:
 
     text: str
     module: Module
-    coverage_points: tuple[CoveragePoint, ...] = ()
+    coverage_points: Points = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,12 @@ class BuiltObject:
     module: Module
     kernels: dict[str, str]
     variables: tuple[str, ...]
-    coverage_points: tuple[CoveragePoint, ...] = ()
+    coverage_points: Points = field(default_factory=dict)
     source_text: str = field(default="", repr=False)
+
+    def points(self, kernel: str) -> tuple[CoveragePoint, ...]:
+        """The coverage points of a kernel, in the order of the bytes of `tm_launch.coverage`."""
+        return self.coverage_points.get(kernel, ())
 
 
 def lower(module: Module) -> Module:
@@ -59,10 +64,13 @@ def lower(module: Module) -> Module:
 
 def write_source(module: Module, options: EmitOptions = EmitOptions()) -> Source:
     """The C source of a module."""
-    in_order = frozenset(f.name for f in module.functions if is_order_sensitive(module, f))
-    points: tuple[CoveragePoint, ...] = ()
-    lowered = lower(module)
-    return Source(render(lowered, options, in_order, len(points)), module, points)
+    points: Points = {}
+    instrumented = module
+    if options.coverage:
+        instrumented, points = insert_coverage(module)
+    in_order = frozenset(f.name for f in instrumented.functions if is_order_sensitive(instrumented, f))
+    most = max((len(p) for p in points.values()), default=0)
+    return Source(render(lower(instrumented), options, in_order, most), module, points)
 
 
 def build_module(module: Module, options: EmitOptions = EmitOptions()) -> BuiltObject:

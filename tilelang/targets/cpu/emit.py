@@ -45,8 +45,8 @@ def render(
     if options.is_shadow:
         lines.append('#include "tm_shadow.h"')
     lines += define_structs(used_structs(module), structs)
-    if points:
-        lines.append(f"static unsigned char tm_no_coverage[{points}];")
+    if options.coverage:
+        lines.append(f"static unsigned char tm_no_coverage[{max(1, points)}];")
     uses_shared = any(isinstance(it, DynamicShared) for f in module.functions for it in walk(f.body))
     devices = [f for f in module.functions if f.kind is FunctionKind.DEVICE]
     lines += [f"{_signature(f, options.is_shadow)};" for f in devices]

@@ -300,6 +300,8 @@ class Expressions:
         if e.callee in LOWERING:
             types = [type_of(a) for a in e.arguments]
             return LOWERING[e.callee](e.callee, types, arguments, self.around.in_order)
+        if e.callee == "printf":
+            return f"TM_PRINT(tm_f, {', '.join(arguments)})"
         if e.callee in INTRINSICS:
             message = f"'{e.callee}' cannot stand here in code for a CPU"
             raise RefusedError(Diagnostic("TM4302", message, e.location))

@@ -112,7 +112,8 @@ def launch(
     addresses = (ctypes.c_void_p * max(1, len(built.variables)))(
         *(_address((variables or {})[name]) for name in built.variables)
     )
-    coverage = ctypes.create_string_buffer(len(built.coverage_points)) if built.coverage_points else None
+    points = len(built.points(kernel))
+    coverage = ctypes.create_string_buffer(points) if points else None
     record = Launch(
         (ctypes.c_uint32 * 3)(*_three(grid)),
         (ctypes.c_uint32 * 3)(*_three(block)),

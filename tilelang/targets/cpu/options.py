@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tmigrate.locations import Location
+from tmigrate.tilelang.passes.coverage import CoveragePoint, PointKind
 
 
 class Arithmetic(Enum):
@@ -40,20 +40,4 @@ class EmitOptions:
         return self.arithmetic is Arithmetic.SHADOW
 
 
-class PointKind(Enum):
-    """What a coverage point stands for."""
-
-    THEN = "condition true"
-    ELSE = "condition false"
-    ENTERED = "loop entered"
-    LEFT = "loop left"
-    STORE = "store"
-
-
-@dataclass(frozen=True, slots=True)
-class CoveragePoint:
-    """One byte of `tm_launch.coverage`: its kind, the statement's place, and the kernel or function."""
-
-    kind: PointKind
-    function: str
-    location: Location | None = None
+__all__ = ["Arithmetic", "CoveragePoint", "EmitOptions", "FloatFunctions", "PointKind"]

@@ -42,6 +42,19 @@ static __attribute__((unused, noinline)) void tm_run_guarded(void (*body)(void *
     __atomic_store_n(&work->status, TM_TRAPPED, __ATOMIC_RELAXED);
 }
 
+/* Marks which way a conditional expression goes. */
+TM_INLINE bool tm_cover(const tm_frame *frame, bool condition, int32_t then, int32_t otherwise) {
+  frame->coverage[condition ? then : otherwise] = 1;
+  return condition;
+}
+#define tm_cover_outcome(...) tm_cover(tm_f, __VA_ARGS__)
+
+#define TM_PRINT(frame, ...)                                                                             \
+  ({                                                                                                     \
+    const tm_services *tm_s = (frame)->launch->services;                                                 \
+    tm_s->print ? tm_s->print(tm_s->context, __VA_ARGS__) : 0;                                           \
+  })
+
 /* ---- checks of indices; a wrong one is reported and 0 used instead ---- */
 
 #define TM_NOWHERE UINT32_MAX /* the block or thread is not known */

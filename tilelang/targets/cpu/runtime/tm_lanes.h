@@ -128,8 +128,8 @@ TM_INLINE int tm_source_shfl_xor(int lane, int32_t bits, int32_t width) {
 /* ballot, any, all: GIVE is an expression in `votes` (bits of the lanes whose predicate holds), `mask`
  * (the lanes of the calling lane's mask that run the operation). */
 #define TM_VOTE(NAME, T, GIVE)                                                                                      \
-  static inline __attribute__((unused)) void NAME##_of(const tm_frame *frame, T *result, const uint32_t *masks,      \
-                                                       uint32_t one_mask, const bool *values, const bool *active,    \
+  static inline __attribute__((unused)) void NAME##_of(const tm_frame *frame, T *result, const bool *values,         \
+                                                       const uint32_t *masks, uint32_t one_mask, const bool *active, \
                                                        const bool *live, TM_WHERE_PARAMETERS, int64_t threads) {     \
     for (int64_t first = 0; first < threads; first += 32) {                                                          \
       uint32_t on = tm_lanes_of(active, first, threads), alive = tm_lanes_of(live, first, threads);                  \

@@ -1,0 +1,214 @@
+"""Insert coverage points: both outcomes of every branch, every loop entered and left, every store.
+
+    if c: y[i] = 1      ->      if c:
+                                    cover(0)
+                                    cover(2)
+                                    y[i] = 1
+                                else: cover(1)
+
+Points are numbered per kernel; a kernel gets its own copies of the device functions it calls, so that one
+byte array serves a launch.  An endless loop (`while True`) has no outcome "left".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from tmigrate.locations import Location
+from tmigrate.tilelang.ir.expressions import Call, Const, Expr, Select, Var
+from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
+from tmigrate.tilelang.ir.module import Function, FunctionKind, Module
+from tmigrate.tilelang.ir.node import Node, rewrite, rewrite_region, walk, with_fields
+from tmigrate.tilelang.ir.statements import (
+    Allocate,
+    Assign,
+    Break,
+    Comment,
+    Cover,
+    Declare,
+    Evaluate,
+    For,
+    If,
+    Region,
+    Stmt,
+    While,
+)
+from tmigrate.tilelang.ir.types import B1, I32
+from tmigrate.tilelang.passes.names import Names, names_of
+
+
+class PointKind(Enum):
+    """What a coverage point stands for."""
+
+    THEN = "condition true"
+    ELSE = "condition false"
+    ENTERED = "loop entered"
+    LEFT = "loop left"
+    STORE = "store"
+
+
+@dataclass(frozen=True, slots=True)
+class CoveragePoint:
+    """One byte of `tm_launch.coverage`: its kind, the statement's place, and the kernel or function."""
+
+    kind: PointKind
+    function: str
+    location: Location | None = None
+
+
+Points = dict[str, tuple[CoveragePoint, ...]]
+
+
+def insert_coverage(module: Module) -> tuple[Module, Points]:
+    """The module with `Cover` statements, and each kernel's points in the order of their numbers."""
+    made: list[Function] = []
+    points: Points = {}
+    for kernel in module.kernels:
+        found: list[CoveragePoint] = []
+        callees = _reached(kernel, module)
+        copies = {f.name: f"{f.name}.{kernel.name}" for f in callees}
+        for function in (*callees, kernel):
+            body = _Inserter(function, module, found).region(function.body)
+            body = _renamed_calls(body, copies)
+            made.append(replace(function, name=copies.get(function.name, function.name), body=body))
+        points[kernel.name] = tuple(found)
+    return replace(module, functions=tuple(made)), points
+
+
+def _reached(kernel: Function, module: Module) -> list[Function]:
+    """The device functions that a kernel calls, in the module's order."""
+    names, pending = set(), [kernel]
+    while pending:
+        for it in walk(pending.pop().body):
+            target = module.function(it.callee) if isinstance(it, Call) else None
+            if target is not None and target.name not in names:
+                names.add(target.name)
+                pending.append(target)
+    return [f for f in module.functions if f.name in names and f.kind is FunctionKind.DEVICE]
+
+
+def _renamed_calls(body: Region, copies: dict[str, str]) -> Region:
+    def rule(it: Node) -> Node | None:
+        if isinstance(it, Call) and it.callee in copies:
+            return with_fields(it, callee=copies[it.callee])
+        return None
+
+    return rewrite_region(body, rule)  # type: ignore[return-value]
+
+
+class _Inserter:
+    def __init__(self, function: Function, module: Module, points: list[CoveragePoint]) -> None:
+        self.function = function
+        self.points = points
+        self.names: Names = names_of(function, module)
+        self._rules: dict[type[Stmt], Callable[..., list[Stmt]]] = {
+            If: self.branch,
+            For: self.counted,
+            While: self.general,
+        }
+
+    def point(self, kind: PointKind, location: Location | None) -> int:
+        """The number of a new point."""
+        self.points.append(CoveragePoint(kind, self.function.name, location))
+        return len(self.points) - 1
+
+    def cover(self, kind: PointKind, location: Location | None) -> Cover:
+        """A statement that marks a new point."""
+        return Cover(self.point(kind, location))
+
+    def region(self, region: Region) -> Region:
+        """A region with its points."""
+        made: list[Stmt] = []
+        for s in region:
+            rule = self._rules.get(type(s))
+            made += rule(s) if rule else self.simple(s)
+        return tuple(made)
+
+    def simple(self, s: Stmt) -> list[Stmt]:
+        """A statement without regions: a point for its store."""
+        if isinstance(s, Comment | Allocate | Break):
+            return [s]
+        changed = rewrite(s, self.selected)
+        return [self.cover(PointKind.STORE, s.location), changed] if _stores(s) else [changed]
+
+    def branch(self, s: If) -> list[Stmt]:
+        """Both arms begin with a point."""
+        condition = self.expression(s.condition)
+        then = self.cover(PointKind.THEN, s.location)
+        otherwise = self.cover(PointKind.ELSE, s.location)
+        arms = (then, *self.region(s.then)), (otherwise, *self.region(s.otherwise))
+        return [with_fields(s, condition=condition, then=arms[0], otherwise=arms[1])]
+
+    def counted(self, s: For) -> list[Stmt]:
+        """The body begins with a point; another follows the loop."""
+        entered = self.cover(PointKind.ENTERED, s.location)
+        start, stop = self.expression(s.start), self.expression(s.stop)
+        return self.left(s, entered, {"start": start, "stop": stop})
+
+    def general(self, s: While) -> list[Stmt]:
+        """As for a counted loop; the condition is evaluated in between."""
+        condition = self.expression(s.condition)
+        entered = self.cover(PointKind.ENTERED, s.location)
+        step = self.region(s.step)
+        if isinstance(condition, Const) and condition.value:
+            return [with_fields(s, body=(entered, *self.region(s.body)), step=step)]
+        return self.left(s, entered, {"condition": condition, "step": step})
+
+    def left(self, s: For | While, entered: Cover, changes: dict[str, object]) -> list[Stmt]:
+        """A loop and the point that is passed where it ends by its condition, not by `break`."""
+        body = self.region(s.body)
+        step = changes.get("step", ())
+        assert isinstance(step, tuple)
+        left = self.cover(PointKind.LEFT, s.location)
+        if not (_breaks(body) or _breaks(step)):
+            return [with_fields(s, body=(entered, *body), **changes), left]
+        flag = Var(self.names.fresh("ran_out"), B1)
+        lower = Assign(flag, Const(False, B1))
+        body = _before_breaks(body, lower)
+        if step:
+            changes["step"] = _before_breaks(step, lower)
+        loop = with_fields(s, body=(entered, *body), **changes)
+        return [Declare(flag, Const(True, B1)), loop, If(flag, (left,), ())]
+
+    def expression(self, e: Expr) -> Expr:
+        """An expression with points at its conditional parts."""
+        return rewrite(e, self.selected)
+
+    def selected(self, it: Node) -> Node | None:
+        """`a if c else b` marks which one it took."""
+        if not isinstance(it, Select):
+            return None
+        then = self.point(PointKind.THEN, it.location or it.condition.location)
+        otherwise = self.point(PointKind.ELSE, it.location or it.condition.location)
+        arguments = (it.condition, Const(then, I32), Const(otherwise, I32))
+        return with_fields(it, condition=Call("tm_cover_outcome", arguments, B1))
+
+
+def _stores(s: Stmt) -> bool:
+    if isinstance(s, Assign) and not isinstance(s.target, Var):
+        return True
+    value = getattr(s, "value", None)
+    if not isinstance(s, Declare | Assign | Evaluate) or not isinstance(value, Call):
+        return False
+    return value.callee in INTRINSICS and INTRINSICS[value.callee].effect is Effect.ATOMIC
+
+
+def _breaks(region: Region) -> bool:
+    """Whether a `break` binds to the loop whose body this is."""
+    return any(
+        isinstance(s, Break) or (isinstance(s, If) and (_breaks(s.then) or _breaks(s.otherwise))) for s in region
+    )
+
+
+def _before_breaks(region: Region, statement: Stmt) -> Region:
+    made: list[Stmt] = []
+    for s in region:
+        if isinstance(s, Break):
+            made.append(statement)
+        elif isinstance(s, If):
+            then, otherwise = (_before_breaks(r, statement) for r in (s.then, s.otherwise))
+            s = with_fields(s, then=then, otherwise=otherwise)
+        made.append(s)
+    return tuple(made)
