@@ -19,6 +19,7 @@ from tmigrate.tilelang.targets.cpu.build import BuiltObject, build_module
 from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions
 from tmigrate.verification.judging import compile_flags
 from tmigrate.verification.manifest import KernelEntry, ObjectEntry, Version, write_manifest
+from tmigrate.verification.replay import variable_symbols
 
 
 def run_program(plan: Plan, options: ConvertOptions) -> int:
@@ -56,7 +57,7 @@ def _objects(thread: Module, lifted: Module | None) -> dict[str, BuiltObject]:
 
 
 def _write(path: Path, thread: Module, lifted: Module | None, objects: dict[str, BuiltObject]) -> None:
-    entries = [ObjectEntry(name, b.path, tuple(b.variables)) for name, b in objects.items()]
+    entries = [ObjectEntry(name, b.path, variable_symbols(b)) for name, b in objects.items()]
     kernels = []
     for f in thread.kernels:
         has_lift = lifted is not None and lifted.function(f.name) is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tmigrate.diagnostics import Diagnostic, Severity, ToolchainError
+from tmigrate.diagnostics import Diagnostic, Note, Severity, TmigrateError
 from tmigrate.options import ConvertOptions
-from tmigrate.oracle import Violation
+from tmigrate.oracle import Report
 from tmigrate.planning import KernelPlan, Plan
 from tmigrate.results import KernelResult, Level, Status
 from tmigrate.tilelang.ir.expressions import Call
@@ -73,7 +73,7 @@ def judge_all(
         outcome = replay(
             plan.source, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
         )
-    except ToolchainError as error:
+    except TmigrateError as error:
         text = error.diagnostic.message
         verdict = Verdict(Status.CONVERTED, "TM4111", text.splitlines()[0])
         warning = replace(error.diagnostic, severity=Severity.WARNING)
@@ -98,7 +98,7 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
     violations = [v for v in outcome.violations if v.kernel == kernel.symbol]
     verdict = judge(evidence)
     if violations and verdict.status is Status.VERIFIED:
-        verdict = Verdict(Status.CONVERTED, "TM4109", violations[0].message)
+        verdict = Verdict(Status.CONVERTED, "TM4109", f"{violations[0].kind}: {violations[0].message}")
     lift = judge_lift(evidence) if kernel.lift is not None else None
     return Judged(
         verdict,
@@ -117,8 +117,13 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
     )
 
 
-def _as_diagnostic(violation: Violation) -> Diagnostic:
-    return Diagnostic(violation.code, violation.message, violation.location, Severity.WARNING)
+def _as_diagnostic(found: Report) -> Diagnostic:
+    """A finding about the original, which stays a warning: the conversion is not at fault."""
+    notes = () if found.other is None else (Note("the other access is here", found.other.location),)
+    where = f"block {list(found.place.block)}, thread {list(found.place.thread)}"
+    times = f", {found.count} times" if found.count > 1 else ""
+    message = f"{found.kind} in the original: {found.message} ({where}{times})"
+    return Diagnostic("TM4109", message, found.place.location, Severity.WARNING, notes=notes)
 
 
 def _reads_clock(function: Function) -> bool:

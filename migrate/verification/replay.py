@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tmigrate.diagnostics import TmigrateError
-from tmigrate.oracle import Built, Limits, RunResult, Violation, build, run
+from tmigrate.oracle import Built, Limits, Report, RunResult, build, run
 from tmigrate.tilelang.ir.module import Function, Module
+from tmigrate.tilelang.passes.coverage import CoveragePoint
 from tmigrate.tilelang.targets.cpu.build import BuiltObject, build_module
-from tmigrate.tilelang.targets.cpu.options import Arithmetic, CoveragePoint, EmitOptions, FloatFunctions
+from tmigrate.tilelang.targets.cpu.options import Arithmetic, EmitOptions, FloatFunctions
 from tmigrate.verification.manifest import (
     KernelEntry,
     ObjectEntry,
@@ -40,7 +41,7 @@ class Converted:
     thread: BuiltObject
     shadow: BuiltObject | None
     lifted: BuiltObject | None
-    points: Mapping[str, tuple[CoveragePoint, ...]]  # by kernel name, in the order of its coverage bytes
+    points: Mapping[str, Mapping[int, CoveragePoint]]  # by kernel name: its points by coverage byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Outcome:
 
     replay: Replay
     converted: Converted
-    violations: tuple[Violation, ...]
+    violations: tuple[Report, ...]
     failure: str
     seconds: float
 
@@ -65,7 +66,7 @@ def build_converted(thread: Module, lifted: Module | None) -> Converted:
             built,
             shadow.result() if shadow else None,
             other.result() if other else None,
-            {f.name: tuple(built.points(f.name)) for f in thread.kernels},
+            {f.name: dict(enumerate(built.points(f.name))) for f in thread.kernels},
         )
 
 
@@ -104,17 +105,23 @@ def replay(
     return Outcome(read_report(lines), converted, found, _failure(ended), time.monotonic() - started)
 
 
-def _check(checked: Future[Built], arguments: Sequence[str], seconds: float) -> tuple[Violation, ...]:
+def _check(checked: Future[Built], arguments: Sequence[str], seconds: float) -> tuple[Report, ...]:
     """The violations that the original commits under full checking; none where that build fails."""
     try:
         built = checked.result()
     except TmigrateError:
         return ()
-    return tuple(run(built, list(arguments), Limits(seconds=seconds)).violations)
+    return tuple(run(built, list(arguments), Limits(seconds=seconds)).reports)
+
+
+def variable_symbols(built: BuiltObject) -> tuple[str, ...]:
+    """The mangled names of an object's module variables, in the order in which it takes their addresses."""
+    symbols = {v.name: v.symbol for v in built.module.variables}
+    return tuple(symbols[name] for name in built.variables)
 
 
 def _failure(ended: RunResult) -> str:
-    if ended.reason:
+    if ended.reason != "exit":
         return f"the program was stopped: {ended.reason}"
     return f"the program exited with status {ended.status}" if ended.status else ""
 
@@ -122,7 +129,7 @@ def _failure(ended: RunResult) -> str:
 def _write(path: Path, thread: Module, lifted: Module | None, converted: Converted) -> None:
     """The manifest of one replay."""
     built = {"thread": converted.thread, "shadow": converted.shadow, "lifted": converted.lifted}
-    objects = [ObjectEntry(n, b.path, tuple(b.variables)) for n, b in built.items() if b is not None]
+    objects = [ObjectEntry(n, b.path, variable_symbols(b)) for n, b in built.items() if b is not None]
     kernels = [_entry(f, lifted.function(f.name) if lifted else None, converted) for f in thread.kernels]
     write_manifest(path, objects, kernels)
 

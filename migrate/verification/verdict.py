@@ -6,11 +6,11 @@ What happens to its lift is decided apart (:func:`judge_lift`), since a failed l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tmigrate.results import Status
-from tmigrate.tilelang.targets.cpu.options import CoveragePoint
+from tmigrate.tilelang.passes.coverage import CoveragePoint
 from tmigrate.verification.report import Launch, Replay
 
 
@@ -20,7 +20,7 @@ class Evidence:
 
     symbol: str
     launches: tuple[Launch, ...]
-    points: tuple[CoveragePoint, ...]
+    points: Mapping[int, CoveragePoint]  # by coverage byte
     covered: str
     launched: int
     skipped: frozenset[str]
@@ -36,7 +36,8 @@ class Evidence:
     @property
     def uncovered(self) -> tuple[CoveragePoint, ...]:
         """The points that no compared run reached."""
-        return tuple(p for i, p in enumerate(self.points) if i >= len(self.covered) or self.covered[i] != "1")
+        passed = {i for i, byte in enumerate(self.covered) if byte == "1"}
+        return tuple(p for i, p in self.points.items() if i not in passed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +165,14 @@ def judge_lift(evidence: Evidence) -> LiftVerdict:
 
 
 def evidence_of(
-    replay: Replay, symbol: str, points: Sequence[CoveragePoint], *, reads_clock: bool, failure: str
+    replay: Replay, symbol: str, points: Mapping[int, CoveragePoint], *, reads_clock: bool, failure: str
 ) -> Evidence:
     """Pick one kernel's evidence out of a report."""
     pending = replay.pending[1] if replay.pending and replay.pending[0] == symbol else ""
     return Evidence(
         symbol,
         tuple(replay.of(symbol)),
-        tuple(points),
+        points,
         replay.coverage.get(symbol, ""),
         replay.launched.get(symbol, 0),
         frozenset(replay.skipped.get(symbol, ())),

@@ -8,8 +8,8 @@ import pytest
 
 from tmigrate.locations import Location
 from tmigrate.results import Status
+from tmigrate.tilelang.passes.coverage import CoveragePoint, PointKind
 from tmigrate.verification.report import read_report
-from tmigrate.tilelang.targets.cpu.options import CoveragePoint, PointKind
 from tmigrate.verification.verdict import Evidence, evidence_of, judge, judge_lift
 
 POINTS = (
@@ -45,7 +45,7 @@ def summary(coverage: str = "111", launches: int = 1) -> dict[str, object]:
 
 def evidence(*events: dict[str, object], failure: str = "", clock: bool = False) -> Evidence:
     replay = read_report([json.dumps(e) for e in events])
-    return evidence_of(replay, "k", POINTS, reads_clock=clock, failure=failure)
+    return evidence_of(replay, "k", dict(enumerate(POINTS)), reads_clock=clock, failure=failure)
 
 
 def test_agreement_everywhere_is_verified() -> None:
