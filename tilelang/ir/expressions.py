@@ -68,6 +68,15 @@ class NamedConst(Expr):
     value: int | float | bool = attribute()
     type: Type = attribute()
 
+    def __eq__(self, other: object) -> bool:
+        """As for :class:`Const`."""
+        if not isinstance(other, NamedConst):
+            return NotImplemented
+        return (self.name, self.type, _bits(self.value)) == (other.name, other.type, _bits(other.value))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type, _bits(self.value)))
+
 
 @node
 class Var(Expr):

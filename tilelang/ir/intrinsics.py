@@ -245,7 +245,7 @@ _declare(
 _declare(
     "dp4a",
     3,
-    lambda a: a[2] if a[2] in (I32, U32) else "expected 32-bit integers",
+    lambda a: a[2] if {*a} <= {I32, U32} and a[0] == a[1] else "expected 32-bit integers",
     "Sum of four byte products plus z.",
 )
 

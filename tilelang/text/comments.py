@@ -1,4 +1,4 @@
-"""What `ast` drops: comments on lines of their own, and the marks `# k.cu:12` at line ends."""
+"""What `ast` drops: comments, and the marks `# k.cu:12` at line ends."""
 
 from __future__ import annotations
 
@@ -9,20 +9,31 @@ from dataclasses import dataclass, field
 
 from tmigrate.locations import Location
 
-_MARK = re.compile(r"^#\s*(\S+\.\w+):(\d+)$")
+# A mark: a file name with an ending, a colon and a line, and nothing else.
+MARK = re.compile(r"^#\s*([^\s:]+\.\w+):(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CommentText:
+    """One comment: its place, its text, and whether it stands alone on its line."""
+
+    line: int
+    column: int
+    text: str
+    alone: bool
 
 
 @dataclass(slots=True)
 class CommentTable:
-    """`own`: (line, column, text) of comments that stand alone; `marks`: places by line; `elses`: places."""
+    """`comments` in order; `marks`: places by line; `elses`: places of the word else."""
 
-    own: list[tuple[int, int, str]] = field(default_factory=list)
+    comments: list[CommentText] = field(default_factory=list)
     marks: dict[int, Location] = field(default_factory=dict)
     elses: list[tuple[int, int]] = field(default_factory=list)
 
-    def between(self, first: int, last: int, column: int) -> list[tuple[int, str]]:
-        """The comments alone on lines `first` to `last` (exclusive) at that column."""
-        return [(line, text) for line, at, text in self.own if first <= line < last and at == column]
+    def between(self, first: int, last: int) -> list[CommentText]:
+        """The comments on lines `first` to `last` (exclusive)."""
+        return [c for c in self.comments if first <= c.line < last]
 
     def else_line(self, first: int, last: int, column: int) -> int | None:
         """The line of an `else:` at that column within a range of lines."""
@@ -34,13 +45,15 @@ def read_comments(text: str) -> CommentTable:
     table = CommentTable()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         line, column = token.start
-        if token.type == tokenize.NAME and token.string == "else" and not token.line[:column].strip():
+        alone = not token.line[:column].strip()
+        if token.type == tokenize.NAME and token.string == "else" and alone:
             table.elses.append((line, column))
         if token.type != tokenize.COMMENT:
             continue
-        mark = _MARK.match(token.string)
-        if not token.line[:column].strip():
-            table.own.append((line, column, token.string[1:].removeprefix(" ")))
-        elif mark:
+        mark = MARK.match(token.string)
+        if mark and not alone:
             table.marks[line] = Location(mark.group(1), int(mark.group(2)))
+        else:
+            body = token.string[1:].removeprefix(" ").rstrip()
+            table.comments.append(CommentText(line, column, body, alone))
     return table

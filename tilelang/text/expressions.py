@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Binary,
@@ -46,6 +47,7 @@ from tmigrate.tilelang.ir.types import (
     B1,
     F32,
     I32,
+    I64,
     ArrayType,
     PointerType,
     StructDefinition,
@@ -53,6 +55,7 @@ from tmigrate.tilelang.ir.types import (
 )
 from tmigrate.tilelang.text.literals import argument_types, default_address_type, operand_types
 from tmigrate.tilelang.text.names import RESERVED
+from tmigrate.tilelang.text.tensor_calls import INFIX, NEGATIVE, call_text, element_type, is_tensor_call
 from tmigrate.tilelang.text.types import type_words
 
 TERNARY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(13)
@@ -78,7 +81,13 @@ def print_literal(value: int | float | bool, t: Type) -> str | None:
         return repr(value)
     if value != value or value in (float("inf"), float("-inf")):
         return None
-    return str(np.float32(value)) if t == F32 else repr(value)
+    return _shortest(value) if t == F32 else repr(value)
+
+
+def _shortest(value: float) -> str:
+    """The shortest decimal that f32 rounds to `value`."""
+    text = str(np.float32(value))
+    return text if any(c in text for c in ".e") else f"{text}.0"
 
 
 class ExpressionPrinter:
@@ -101,7 +110,7 @@ class ExpressionPrinter:
 
     def type_text(self, t: Type) -> str:
         """A type, its names noted as used."""
-        pieces = type_words(t)
+        pieces = type_words(t, lambda extent: self.text(extent, I64))
         self.used.update(p for p in pieces if p in RESERVED and p not in self.structs)
         return "".join(pieces)
 
@@ -114,19 +123,22 @@ class ExpressionPrinter:
         return _PRINTERS[type(e)](self, e, expected)
 
     def _pair(self, left: Expr, right: Expr, expected: Type | None) -> tuple[Type | None, Type | None]:
-        return operand_types(
-            None if isinstance(left, Const) else type_of(left),
-            None if isinstance(right, Const) else type_of(right),
-            expected if isinstance(left, Const) and type_of(left) == expected else None,
+        """What each operand's surroundings expect: a literal the other's type, another what both expect."""
+        literals = isinstance(left, Const), isinstance(right, Const)
+        a, b = operand_types(
+            None if literals[0] else type_of(left),
+            None if literals[1] else type_of(right),
+            expected if type_of(left) == expected else None,
             type_of(left),
         )
+        return (a if literals[0] else expected), (b if literals[1] else expected)
 
     # ---- leaves --------------------------------------------------------------------------------------
 
     def const(self, e: Const, expected: Type | None) -> tuple[int, str]:
-        literal = print_literal(e.value, e.type)
         if e.type == B1:
             return ATOM, repr(bool(e.value))
+        literal = print_literal(e.value, e.type)
         if literal is None:
             return ATOM, f'{self.type_text(e.type)}("{float(e.value)}")'
         if e.type == expected:
@@ -134,7 +146,7 @@ class ExpressionPrinter:
         return ATOM, f"{self.type_text(e.type)}({literal})"
 
     def string(self, e: StringConst, expected: Type | None) -> tuple[int, str]:
-        return ATOM, _quoted(e.value)
+        return ATOM, quoted(e.value)
 
     def named(self, e: NamedConst, expected: Type | None) -> tuple[int, str]:
         return ATOM, e.name
@@ -153,11 +165,13 @@ class ExpressionPrinter:
     def unary(self, e: Unary, expected: Type | None) -> tuple[int, str]:
         if e.op is UnaryOp.NOT:
             return NOT, f"not {self.text(e.operand, level=NOT)}"
-        return UNARY, f"{e.op.value}{self.text(e.operand, level=UNARY)}"
+        # `-5` is a literal: the negation of the literal 5 is `-i32(5)`.
+        inner = None if isinstance(e.operand, Const) else expected
+        return UNARY, f"{e.op.value}{self.text(e.operand, inner, UNARY)}"
 
     def binary(self, e: Binary, expected: Type | None) -> tuple[int, str]:
-        left, right = self._pair(e.left, e.right, expected)
         level = _BINARY_LEVEL.get(e.op)
+        left, right = self._pair(e.left, e.right, None if level is None else expected)
         if level is None:
             name = self.word(e.op.value)
             return ATOM, f"{name}({self.text(e.left, left)}, {self.text(e.right, right)})"
@@ -217,6 +231,8 @@ class ExpressionPrinter:
 
     def call(self, e: Call, expected: Type | None) -> tuple[int, str]:
         function = self.functions.get(e.callee)
+        if function is None and is_tensor_call(e):
+            return self.tensor_call(e)
         if function is None:
             self.word(e.callee)
         types = argument_types(
@@ -224,8 +240,23 @@ class ExpressionPrinter:
             function,
             [None if isinstance(a, Const) else type_of(a) for a in e.arguments],
         )
-        arguments = ", ".join(self.text(a, t) for a, t in zip(e.arguments, types, strict=True))
+        arguments = ", ".join(
+            self.text(a, t if isinstance(a, Const) else None) for a, t in zip(e.arguments, types, strict=True)
+        )
         return ATOM, f"{e.callee}({arguments})"
+
+    def tensor_call(self, e: Call) -> tuple[int, str]:
+        """An operation on whole tensors: an operator, or a call with its numbers by name."""
+        if e.callee == NEGATIVE:
+            return UNARY, f"-{self.text(e.arguments[0], None, UNARY)}"
+        if e.callee not in INFIX.values():
+            return ATOM, call_text(e, self.text, self.word)
+        level = SUM if e.callee in "+-" else PRODUCT
+        element = element_type(e.arguments)
+        left, right = e.arguments
+        first = self.text(left, element if isinstance(left, Const) else None, level)
+        second = self.text(right, element if isinstance(right, Const) else None, level + 1)
+        return level, f"{first} {e.callee} {second}"
 
     def make_struct(self, e: MakeStruct, expected: Type | None) -> tuple[int, str]:
         name = str(e.type)
@@ -248,7 +279,10 @@ class ExpressionPrinter:
     def range_text(self, t: Type, start: Expr, stop: Expr, step: Expr | None) -> str:
         """`range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
         bare = t if t == I32 or not (isinstance(start, Const) and isinstance(stop, Const)) else None
-        parts = [self.text(start, t), self.text(stop, bare)]
+        parts = [
+            self.text(start, t if isinstance(start, Const) else None),
+            self.text(stop, bare if isinstance(stop, Const) else None),
+        ]
         if step is not None and step != Const(1, t):
             parts.append(self.text(step, t))
         elif start == Const(0, t):
@@ -257,13 +291,14 @@ class ExpressionPrinter:
         return f"range({', '.join(parts)})"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A string literal of one line in double quotes."""
     body = text.replace("\\", "\\\\").replace('"', '\\"')
-    escaped = "".join(_escape(c) for c in body)
-    return f'"{escaped}"'
+    return '"' + "".join(escaped(c) for c in body) + '"'
 
 
-def _escape(c: str) -> str:
+def escaped(c: str) -> str:
+    """A character as it stands in a string literal."""
     named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(c)
     if named:
         return named

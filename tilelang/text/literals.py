@@ -30,6 +30,9 @@ _INTRINSIC_LITERALS: dict[str, tuple[Type | None, ...]] = {
     "syncthreads_or": (I32,),
 }
 
+# Operations with a string among their arguments: a literal beside it is written with its type.
+_TEXTS = frozenset({"printf", "assert_"})
+
 
 def operand_types(
     left: Type | None, right: Type | None, expected: Type | None, own: Type | None
@@ -51,7 +54,7 @@ def argument_types(
     if function is not None:
         declared: list[Type | None] = [p.type for p in function.parameters]
         return declared[: len(arguments)] + [None] * (len(arguments) - len(declared))
-    known = next((t for t in arguments if t is not None), None)
+    known = next((t for t in arguments if t is not None), None) if callee not in _TEXTS else None
     if isinstance(known, PointerType):
         known = known.pointee
     own = _INTRINSIC_LITERALS.get(callee, ())

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Binary,
@@ -40,7 +39,8 @@ from tmigrate.tilelang.ir.expressions import (
     type_of,
 )
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, result_type
-from tmigrate.tilelang.ir.structs import definition_of
+from tmigrate.tilelang.ir.rounding import round_float
+from tmigrate.tilelang.ir.tensor_table import tensor_operations
 from tmigrate.tilelang.ir.types import (
     B1,
     F32,
@@ -58,6 +58,15 @@ from tmigrate.tilelang.ir.types import (
 from tmigrate.tilelang.text.literals import argument_types, default_address_type, operand_types
 from tmigrate.tilelang.text.parse_types import is_type_text, parse_space, parse_type, static_int
 from tmigrate.tilelang.text.scope import Scope
+from tmigrate.tilelang.text.tensor_calls import (
+    ALIASES,
+    INFIX,
+    NEGATIVE,
+    element_type,
+    is_tensor,
+    make_call,
+    read_call,
+)
 
 _BINARY: dict[type[ast.operator], BinaryOp] = {
     ast.Add: BinaryOp.ADD,
@@ -111,7 +120,7 @@ def constant(value: int | float, t: Type, it: ast.AST, scope: Scope) -> Const:
     if not isinstance(t, ScalarType):
         scope.fail("TM2004", f"a number cannot stand for a {t}", it)
     if t.is_float:
-        return Const(float(np.float32(value)) if t == F32 else float(value), t)
+        return Const(round_float(_as_float(value, t, it, scope), t), t)
     if isinstance(value, float):
         scope.fail(
             "TM2004", f"`{value}` is not an integer, and the surroundings want {t}", it, f"write {t}(...)"
@@ -120,6 +129,13 @@ def constant(value: int | float, t: Type, it: ast.AST, scope: Scope) -> Const:
     if not low <= value < high:
         scope.fail("TM2004", f"{value} does not fit {t}", it, "use a wider type")
     return Const(value, t)
+
+
+def _as_float(value: int | float, t: ScalarType, it: ast.AST, scope: Scope) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        scope.fail("TM2004", f"{value} does not fit {t}", it)
 
 
 def parse_shape(it: ast.expr, scope: Scope) -> Expr:
@@ -180,19 +196,30 @@ class ExpressionParser:
             return LaunchIndex(_LAUNCH[it.value.id], "xyz".index(it.attr))
         base = self.parse(it.value)
         t = type_of(base)
+        if it.attr == "T" and is_tensor(base):
+            return make_call(self, "transpose", [base], it)
         if not isinstance(t, StructType):
             self.scope.fail("TM2004", f"a {t} has no member `{it.attr}`", it)
-        member = definition_of(t, self.scope.structs).field(it.attr)
+        member = self.scope.definition(t, it).field(it.attr)
         if member is None:
             self.scope.fail("TM2003", f"{t} has no member `{it.attr}`", it)
         return Member(base, it.attr, member.type)
 
     # ---- operators -----------------------------------------------------------------------------------
 
-    def pair(self, left: ast.expr, right: ast.expr, expected: Type | None) -> tuple[Expr, Expr]:
-        """Two operands of one type."""
-        a = None if literal_value(left) is not None else self.parse(left, expected)
-        b = None if literal_value(right) is not None else self.parse(right, expected)
+    def pair(
+        self,
+        left: ast.expr,
+        right: ast.expr,
+        expected: Type | None,
+        a: Expr | None = None,
+        b: Expr | None = None,
+    ) -> tuple[Expr, Expr]:
+        """Two operands of one type; `a`, `b`: those that have been read already."""
+        if a is None and literal_value(left) is None:
+            a = self.parse(left, expected)
+        if b is None and literal_value(right) is None:
+            b = self.parse(right, expected)
         own = F32 if any(isinstance(literal_value(x), float) for x in (left, right)) else I32
         ta, tb = operand_types(
             None if a is None else type_of(a), None if b is None else type_of(b), expected, own
@@ -211,20 +238,27 @@ class ExpressionParser:
         return x, y
 
     def binop(self, it: ast.BinOp, expected: Type | None) -> Expr:
-        if isinstance(it.op, ast.MatMult):
-            return self.tensor_operator("matmul", [it.left, it.right], it)
+        left = None if literal_value(it.left) is not None else self.parse(it.left, expected)
+        if left is not None and isinstance(type_of(left), PointerType) and isinstance(it.op, ast.Add | ast.Sub):
+            return self.pointer_arithmetic(binary_op(it.op, it, self.scope), left, it)
+        right = None if literal_value(it.right) is not None else self.parse(it.right, expected)
+        if is_tensor(left) or is_tensor(right):
+            return self.tensor_operator(it, left, right)
         op = binary_op(it.op, it, self.scope)
-        if op in (BinaryOp.ADD, BinaryOp.SUB) and literal_value(it.left) is None:
-            pointer = self.pointer_arithmetic(op, it)
-            if pointer is not None:
-                return pointer
-        x, y = self.pair(it.left, it.right, expected)
+        x, y = self.pair(it.left, it.right, expected, left, right)
         return self.checked_binary(op, x, y, it)
 
-    def pointer_arithmetic(self, op: BinaryOp, it: ast.BinOp) -> Expr | None:
-        left = self.parse(it.left)
-        if not isinstance(type_of(left), PointerType):
-            return None
+    def tensor_operator(self, it: ast.BinOp, left: Expr | None, right: Expr | None) -> Expr:
+        """`x + y` on whole tensors, or on a tensor and a scalar."""
+        if type(it.op) not in INFIX:
+            self.scope.fail("TM2002", f"the operator of `{ast.unparse(it)}` is not defined on tensors", it)
+        element = element_type([left, right])
+        x = left if left is not None else self.parse(it.left, element)
+        y = right if right is not None else self.parse(it.right, element)
+        return make_call(self, INFIX[type(it.op)], [x, y], it)
+
+    def pointer_arithmetic(self, op: BinaryOp, left: Expr, it: ast.BinOp) -> Expr:
+        """`p + i`, `p - i` and `p - q`."""
         right = self.parse(it.right, I32)
         if op is BinaryOp.SUB and type_of(right) == type_of(left):
             return PointerDifference(left, right)
@@ -237,8 +271,6 @@ class ExpressionParser:
     def checked_binary(self, op: BinaryOp, x: Expr, y: Expr, it: ast.AST) -> Expr:
         """A binary node whose operand types fit the operator."""
         t = type_of(x)
-        if isinstance(t, TensorType):
-            self.scope.fail("TM2002", "whole tensors have no operators at this level", it)
         allowed = is_float(t) if op is BinaryOp.DIV else is_integer(t)
         if op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL):
             allowed = is_float(t) or is_integer(t)
@@ -257,6 +289,8 @@ class ExpressionParser:
         op = UnaryOp.NEG if isinstance(it.op, ast.USub) else UnaryOp.INVERT
         x = self.parse(it.operand, expected)
         t = type_of(x)
+        if is_tensor(x) and op is UnaryOp.NEG:
+            return make_call(self, NEGATIVE, [x], it)
         if not (is_integer(t) or (is_float(t) and op is UnaryOp.NEG)):
             self.scope.fail("TM2004", f"`{op.value}` is not defined on {t}", it)
         return Unary(op, x)
@@ -289,7 +323,9 @@ class ExpressionParser:
 
     def subscript(self, it: ast.Subscript, expected: Type | None) -> Expr:
         if isinstance(it.value, ast.Attribute) and it.value.attr == "shape":
-            return self.extent(it.value, it)
+            owner = self.parse(it.value.value)
+            if not isinstance(type_of(owner), StructType):
+                return self.extent(owner, it)
         base = self.parse(it.value)
         t = type_of(base)
         indices = list(it.slice.elts) if isinstance(it.slice, ast.Tuple) else [it.slice]
@@ -306,19 +342,21 @@ class ExpressionParser:
             self.scope.fail("TM2004", f"an index must be an integer, not {type_of(e)}", it)
         return e
 
-    def extent(self, shape: ast.Attribute, it: ast.Subscript) -> Expr:
-        base = self.parse(shape.value)
+    def extent(self, base: Expr, it: ast.Subscript) -> Expr:
         t = type_of(base)
         if not isinstance(t, TensorType):
-            self.scope.fail("TM2004", f"a {t} has no shape", shape)
+            self.scope.fail("TM2004", f"a {t} has no shape", it.value)
         axis = static_int(it.slice, self.scope)
-        if axis >= t.rank:
+        if not 0 <= axis < t.rank:
             self.scope.fail("TM2005", f"axis {axis} of a tensor of rank {t.rank}", it)
         return Extent(base, axis)
 
     # ---- calls ---------------------------------------------------------------------------------------
 
     def call(self, it: ast.Call, expected: Type | None) -> Expr:
+        tensor_call = self.tensor_call(it)
+        if tensor_call is not None:
+            return tensor_call
         if it.keywords:
             self.scope.fail("TM2005", "calls take no keyword arguments here", it.keywords[0].value)
         if is_type_text(it.func, self.scope):
@@ -332,6 +370,21 @@ class ExpressionParser:
         if special is not None:
             return special(self, it)
         return self.plain_call(name, it, expected)
+
+    def tensor_call(self, it: ast.Call) -> Expr | None:
+        """`softmax(x, dim=1)` or `x.softmax(dim=1)` where x is a whole tensor; None for any other call."""
+        if isinstance(it.func, ast.Attribute):
+            return read_call(self, it.func.attr, self.parse(it.func.value), it.args, it)
+        if not isinstance(it.func, ast.Name) or not it.args or it.func.id in self.scope.functions:
+            return None
+        name = ALIASES.get(it.func.id, it.func.id)
+        if name not in tensor_operations() or isinstance(it.args[0], ast.GeneratorExp):
+            return None
+        operands = [None if literal_value(a) is not None else self.parse(a) for a in it.args[:2]]
+        if not any(map(is_tensor, operands)):
+            return None
+        first = operands[0] or self.parse(it.args[0], element_type(operands))
+        return read_call(self, name, first, it.args[1:], it)
 
     def plain_call(self, name: str, it: ast.Call, expected: Type | None) -> Expr:
         function = self.scope.functions.get(name)
@@ -358,7 +411,7 @@ class ExpressionParser:
     def conversion(self, t: Type, it: ast.Call) -> Expr:
         """`i64(3)`, `f32("nan")`, `f32(x)`, `float4(a, b, c, d)`."""
         if isinstance(t, StructType):
-            members = definition_of(t, self.scope.structs).fields
+            members = self.scope.definition(t, it).fields
             if len(it.args) != len(members):
                 self.scope.fail("TM2005", f"{t} has {len(members)} members, got {len(it.args)} values", it)
             values = [self.parse_as(a, m.type) for a, m in zip(it.args, members, strict=True)]
@@ -369,12 +422,12 @@ class ExpressionParser:
         value = literal_value(argument)
         if value is not None:
             return constant(value, t, argument, self.scope)
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        if is_float(t) and isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             return self.special_float(t, argument.value, argument)
         return Cast(t, self.parse(argument))
 
     def special_float(self, t: Type, value: str, it: ast.Constant) -> Expr:
-        if not is_float(t) or value not in ("nan", "inf", "-inf"):
+        if value not in ("nan", "inf", "-inf"):
             self.scope.fail("TM2004", f'{t}("{value}") is not a number', it, 'use "nan", "inf" or "-inf"')
         return Const(float(value), t)
 
@@ -410,9 +463,6 @@ class ExpressionParser:
         if not is_integer(known):
             self.scope.fail("TM2004", f"a range counts in integers, not in {known}", it)
         return start, stop, step
-
-    def tensor_operator(self, name: str, arguments: list[ast.expr], it: ast.AST) -> Expr:
-        self.scope.fail("TM2002", "whole tensors have no operators at this level", it)
 
     # ---- calls with a grammar of their own -----------------------------------------------------------
 

@@ -69,20 +69,27 @@ _LOOPS = {kind.value: kind for kind in LoopKind if kind is not LoopKind.SERIAL}
 class StatementParser:
     """Reads the regions of one function."""
 
-    def __init__(self, scope: Scope, comments: CommentTable, result: Type) -> None:
+    def __init__(
+        self, scope: Scope, comments: CommentTable, result: Type | None, mark: Location | None = None
+    ) -> None:
         self.scope = scope
         self.comments = comments
         self.expressions = ExpressionParser(scope)
         self.result = result
-        self.mark: Location | None = None
+        self.mark = mark
+        self.taken: set[tuple[int, int]] = set()
 
     def region(self, body: list[ast.stmt], first: int, last: int) -> Region:
-        """The statements of `body`, with the comments that stand on lines `first` to `last` (exclusive)."""
+        """The statements of `body`, with the comments that stand on lines `first` to `last` (exclusive).
+
+        Of the comments after the last statement only those belong here that are indented as far; what is
+        left, a region further out takes.
+        """
         column = body[0].col_offset
         found: list[Stmt] = []
         line = first
         for i, it in enumerate(body):
-            found.extend(self._comments(line, it.lineno, column))
+            found.extend(self._comments(line, it.lineno, 0))
             limit = body[i + 1].lineno if i + 1 < len(body) else last
             found.extend(self.statement(it, limit))
             line = (it.end_lineno or it.lineno) + 1
@@ -90,26 +97,39 @@ class StatementParser:
         return tuple(found)
 
     def _comments(self, first: int, last: int, column: int) -> list[Stmt]:
-        return [Comment(text) for _, text in self.comments.between(first, last, column)]
+        """The comments on these lines, indented at least to `column`, that no region has taken yet."""
+        found: list[Stmt] = []
+        for c in self.comments.between(first, last):
+            place = c.line, c.column
+            if place not in self.taken and (c.column >= column or not c.alone):
+                self.taken.add(place)
+                found.append(Comment(c.text))
+        return found
+
+    def _header_end(self, it: ast.stmt) -> int:
+        """The last line of a statement's own text, without the regions in it."""
+        if isinstance(it, ast.For):
+            return it.iter.end_lineno or it.lineno
+        if isinstance(it, ast.While | ast.If):
+            return it.test.end_lineno or it.lineno
+        return it.end_lineno or it.lineno
 
     def place(self, it: ast.stmt) -> Location:
         """Where the statement came from: its mark, else the last mark, else its place in the text."""
-        last = it.end_lineno or it.lineno
-        head = it.body[0].lineno - 1 if isinstance(it, ast.For | ast.While | ast.If) else last
-        mark = next(
-            (self.comments.marks[n] for n in range(it.lineno, head + 1) if n in self.comments.marks), None
-        )
+        lines = range(it.lineno, self._header_end(it) + 1)
+        mark = next((self.comments.marks[n] for n in lines if n in self.comments.marks), None)
         self.mark = mark or self.mark
         return self.mark or self.scope.place(it)
 
     def statement(self, it: ast.stmt, limit: int) -> list[Stmt]:
-        """The statement `it` (`pass` gives none); `limit` is the line of what follows it."""
+        """The statement `it` (`pass` gives none) after its comments; `limit` is the line of what follows."""
         handler = _HANDLERS.get(type(it))
         if handler is None:
             self.scope.fail("TM2002", f"`{ast.unparse(it).splitlines()[0]}` is not part of the DSL", it)
         place = self.place(it)
+        notes = self._comments(it.lineno, self._header_end(it) + 1, 0)
         made = handler(self, it, limit)
-        return [] if made is None else [with_fields(made, location=place)]
+        return notes if made is None else [*notes, with_fields(made, location=place)]
 
     # ---- declarations and stores ---------------------------------------------------------------------
 
@@ -137,7 +157,7 @@ class StatementParser:
             allocation = self.allocation(target.id, it.value)
             if allocation is not None:
                 return allocation
-            if target.id not in self.scope.variables:
+            if target.id not in self.scope.variables and target.id not in self.scope.module_variables:
                 return self.implicit_declaration(target, it.value)
         place = self.place_expression(target)
         return Assign(place, self.stored(place, it.value))
@@ -228,10 +248,10 @@ class StatementParser:
             return If(condition, self.region(it.body, it.lineno + 1, limit), ())
         ending = (it.body[-1].end_lineno or it.body[-1].lineno) + 1
         split = self.comments.else_line(ending, it.orelse[0].lineno, it.col_offset) or it.orelse[0].lineno
-        then = self.region(it.body, it.lineno + 1, split)
+        then = (*self.region(it.body, it.lineno + 1, split), *self._comments(ending, split, 0))
         if it.orelse[0].col_offset == it.col_offset:  # elif
             return If(condition, then, tuple(self.statement(it.orelse[0], limit)))
-        return If(condition, then, self.region(it.orelse, split + 1, limit))
+        return If(condition, then, self.region(it.orelse, split, limit))
 
     def loop(self, it: ast.For, limit: int) -> Stmt:
         if it.orelse or not isinstance(it.target, ast.Name):
@@ -269,8 +289,8 @@ class StatementParser:
         if len(it.body) > 1:
             body = self.region(it.body[:-1], it.lineno + 1, last.lineno)
         else:
-            body = tuple(self._comments(it.lineno + 1, last.lineno, last.col_offset))
-        return While(condition, body, self.region(last.body, last.lineno + 1, limit))
+            body = tuple(self._comments(it.lineno + 1, last.lineno, 0))
+        return While(condition, body, self.region(last.body, last.lineno, limit))
 
     def breaks(self, it: ast.Break, limit: int) -> Stmt:
         return Break()
@@ -281,6 +301,8 @@ class StatementParser:
     def returns(self, it: ast.Return, limit: int) -> Stmt:
         if it.value is None:
             return Return(None)
+        if self.result is None:  # inferred: a tensor function without an annotation
+            return Return(self.expressions.parse(it.value))
         if self.result == VOID:
             self.scope.fail(
                 "TM2004", "this function returns nothing", it, "declare its result: def f(...) -> f32:"

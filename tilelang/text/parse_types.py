@@ -26,7 +26,7 @@ def named_type(name: str, scope: Scope) -> Type | None:
     scalar = SCALARS.get(name) or ALIASES.get(name)
     if scalar is not None:
         return scalar
-    if name in scope.structs or name in BUILTIN_STRUCTS:
+    if name in scope.struct_names or name in BUILTIN_STRUCTS:
         return StructType(name)
     return VOID if name == "void" else None
 

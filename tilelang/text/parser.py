@@ -56,6 +56,7 @@ class ModuleParser:
     def parse(self) -> Module:
         """The module; raises :class:`SourceError` with everything that is wrong."""
         body = self.tree.body[1:] if self.doc else self.tree.body
+        self.scope.struct_names = {it.name for it in body if isinstance(it, ast.ClassDef)}
         for it in body:
             self._guarded(self.top_level, it)
         for definition in self.bodies:
@@ -137,7 +138,10 @@ class ModuleParser:
             if not (isinstance(row, ast.AnnAssign) and isinstance(row.target, ast.Name)):
                 self.scope.fail("TM2002", "a struct holds annotated members only", row)
             t = parse_type(row.annotation, self.scope)
-            wanted = alignment_of(t, self.scope.structs)
+            try:
+                wanted = alignment_of(t, self.scope.structs)
+            except KeyError as error:
+                self.scope.fail("TM2003", str(error.args[0]), row, "declare it above")
             offset = -(-offset // wanted) * wanted
             if isinstance(row.value, ast.Call):
                 offset = static_int(row.value.args[0], self.scope)
@@ -241,10 +245,12 @@ class ModuleParser:
         statements = it.body[1:] if declared.doc else it.body
         if not statements:
             return ()
-        first = it.body[0].end_lineno or it.body[0].lineno
-        first = first + 1 if declared.doc else it.lineno + 1
+        first = it.lineno
+        if declared.doc:
+            first = (it.body[0].end_lineno or it.body[0].lineno) + 1
         last = self._line_after(it)
-        parser = StatementParser(scope, self.comments, declared.result)
+        mark = self.comments.marks.get(it.lineno)
+        parser = StatementParser(scope, self.comments, declared.result, mark)
         return parser.region(statements, first, last)
 
     def _line_after(self, it: ast.FunctionDef) -> int:

@@ -5,6 +5,7 @@ Statements carry the place they came from as a mark, `# k.cu:12`, written where 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -32,13 +33,15 @@ from tmigrate.tilelang.ir.statements import (
 from tmigrate.tilelang.ir.structs import Structs, alignment_of, size_of
 from tmigrate.tilelang.ir.types import (
     I32,
+    I64,
     VOID,
     ArrayType,
     StructDefinition,
     TensorType,
     Type,
 )
-from tmigrate.tilelang.text.expressions import ExpressionPrinter, print_literal
+from tmigrate.tilelang.text.comments import MARK
+from tmigrate.tilelang.text.expressions import ExpressionPrinter, escaped, print_literal, quoted
 from tmigrate.tilelang.text.literals import operand_types
 
 INDENT = "    "
@@ -67,7 +70,7 @@ def _mark(location: Location | None) -> str:
     """The mark of a place in an original; places in DSL text are not marked."""
     if location is None or not location.line or location.file.endswith((".py", ">")):
         return ""
-    return location.mark
+    return location.mark if MARK.match(f"# {location.mark}") else ""
 
 
 class Printer:
@@ -110,7 +113,7 @@ class Printer:
         else:
             assert isinstance(t, TensorType)
             call = self.word("allocate")
-            extents = [self.expr(n, None) for n in t.shape]
+            extents = [self.expr(n, I64) for n in t.shape]
         arguments = ", ".join([self.expressions.type_text(t.element), *extents])
         self.out.line(depth, f"{s.var.name} = {call}({arguments})", s.location)
 
@@ -129,14 +132,17 @@ class Printer:
     def evaluate(self, s: Evaluate, depth: int) -> None:
         self.out.line(depth, self.expr(s.value), s.location)
 
-    def branch(self, s: If, depth: int, keyword: str = "if") -> None:
-        self.out.line(depth, f"{keyword} {self.expr(s.condition)}:", s.location)
-        self.region(s.then, depth + 1)
-        if len(s.otherwise) == 1 and isinstance(s.otherwise[0], If):
-            self.branch(s.otherwise[0], depth, "elif")
-        elif s.otherwise:
+    def branch(self, s: If, depth: int) -> None:
+        keyword, it = "if", s
+        while True:  # a chain of elif may be long
+            self.out.line(depth, f"{keyword} {self.expr(it.condition)}:", it.location)
+            self.region(it.then, depth + 1)
+            if not (len(it.otherwise) == 1 and isinstance(it.otherwise[0], If)):
+                break
+            keyword, it = "elif", it.otherwise[0]
+        if it.otherwise:
             self.out.line(depth, "else:")
-            self.region(s.otherwise, depth + 1)
+            self.region(it.otherwise, depth + 1)
 
     def loop(self, s: For, depth: int) -> None:
         bounds = self.expressions.range_text(s.var.type, s.start, s.stop, s.step)
@@ -179,7 +185,7 @@ class Printer:
         self.result = f.result
         options = [] if f.level is Level.LOOP else [f'level="{f.level.value}"']
         if f.symbol:
-            options.append(f'symbol="{f.symbol}"')
+            options.append(f"symbol={quoted(f.symbol)}")
         decorator = self.word(f.kind.value)
         self.out.line(0, f"@{decorator}({', '.join(options)})" if options else f"@{decorator}")
         parameters = ", ".join(f"{p.name}: {self.expressions.type_text(p.type)}" for p in f.parameters)
@@ -213,7 +219,7 @@ class Printer:
 
     def variable(self, v: GlobalVariable) -> None:
         shape = "".join(f", {n}" for n in v.type.shape)
-        symbol = f', symbol="{v.symbol}"' if v.symbol else ""
+        symbol = f", symbol={quoted(v.symbol)}" if v.symbol else ""
         call = self.word(v.space.value)
         self.out.line(
             0, f"{v.name} = {call}({self.expressions.type_text(v.type.element)}{shape}{symbol})", v.location
@@ -253,9 +259,9 @@ class Printer:
             self.word("dims")
         lines = [f'"""{_docstring(module.doc)}"""', ""] if module.doc else []
         lines += ["from __future__ import annotations", ""]
-        lines += _import(sorted(self.used - _PYTHON_NAMES, key=lambda n: (n.lower(), n)))
+        lines += _import(sorted(self.used - _PYTHON_NAMES, key=import_order))
         if module.source:
-            lines += ["", f'__source__ = "{module.source}"']
+            lines += ["", f"__source__ = {quoted(module.source)}"]
         if names:
             joined = f"{', '.join(names)}{',' if len(names) == 1 else ''}"
             lines += ["", f'{joined} = dims("{" ".join(names)}")']
@@ -271,13 +277,23 @@ def _import(names: list[str]) -> list[str]:
     if not names:
         return []
     single = f"from tmigrate.tilelang import {', '.join(names)}"
-    if len(single) <= 100:
+    if len(single) <= 88:
         return [single]
     return ["from tmigrate.tilelang import (", *(f"{INDENT}{n}," for n in names), ")"]
 
 
+def import_order(name: str) -> tuple[int, list[tuple[int, int, str]], str]:
+    """How ruff sorts the names of an import: constants, classes, then the rest, numbers by value."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    pieces = re.findall(r"\d+|\D+", name.lower())
+    natural = [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in pieces]
+    return kind, natural, name
+
+
 def _docstring(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    """The text between triple quotes: Python reads back exactly `text`."""
+    body = re.sub(r'"{3,}|"+\Z', lambda m: '\\"' * len(m[0]), text.replace("\\", "\\\\"))
+    return "".join(c if c == "\n" else escaped(c) for c in body)
 
 
 # Each method takes its own class of statement, which `Callable` cannot say for a table keyed by class.

@@ -10,7 +10,8 @@ from tmigrate.diagnostics import Diagnostic, SourceError
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import Expr, NamedConst, Var
 from tmigrate.tilelang.ir.module import Function, GlobalVariable
-from tmigrate.tilelang.ir.types import I64, StructDefinition, Type
+from tmigrate.tilelang.ir.structs import definition_of
+from tmigrate.tilelang.ir.types import I64, StructDefinition, StructType, Type
 
 
 @dataclass(slots=True)
@@ -23,6 +24,7 @@ class Scope:
     file: str = "<text>"
     constants: dict[str, NamedConst] = field(default_factory=dict)
     structs: dict[str, StructDefinition] = field(default_factory=dict)
+    struct_names: set[str] = field(default_factory=set)
     module_variables: dict[str, GlobalVariable] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
     dimensions: dict[str, Var] = field(default_factory=dict)
@@ -42,6 +44,13 @@ class Scope:
     def fail(self, code: str, message: str, it: ast.AST, remedy: str = "") -> NoReturn:
         """Raise a :class:`SourceError` at a piece of text."""
         raise SourceError(Diagnostic(code, message, self.place(it), remedy=remedy))
+
+    def definition(self, t: StructType, it: ast.AST) -> StructDefinition:
+        """The definition of a struct type."""
+        try:
+            return definition_of(t, self.structs)
+        except KeyError:
+            self.fail("TM2003", f"struct {t} is not declared", it)
 
     def retry_guess(self, e: Expr, found: Type) -> None:
         """Read the function again if `e` is a variable whose type was only guessed from a bare literal."""

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from tmigrate.tilelang.ir.types import ArrayType, PointerType, Space, TensorType, Type
+from collections.abc import Callable
+
+from tmigrate.tilelang.ir.expressions import Expr
+from tmigrate.tilelang.ir.types import I64, ArrayType, PointerType, Space, TensorType, Type
 
 
 def print_type(t: Type) -> str:
     """The text of a type."""
-    return "".join(type_words(t))
+    from tmigrate.tilelang.text.expressions import print_expr
+
+    return "".join(type_words(t, lambda extent: print_expr(extent, I64)))
 
 
-def type_words(t: Type) -> list[str]:
+def type_words(t: Type, extent_text: Callable[[Expr], str]) -> list[str]:
     """The text of a type in pieces, so that a printer can see which DSL names occur."""
     if isinstance(t, PointerType):
         space = [] if t.space is Space.GENERIC else [", ", t.space.value]
-        return ["Ptr", "[", *type_words(t.pointee), *space, "]"]
+        return ["Ptr", "[", *type_words(t.pointee, extent_text), *space, "]"]
     if isinstance(t, ArrayType):
         extents = [piece for extent in t.shape for piece in (", ", str(extent))]
-        return ["Array", "[", *type_words(t.element), *extents, "]"]
+        return ["Array", "[", *type_words(t.element, extent_text), *extents, "]"]
     if isinstance(t, TensorType):
-        from tmigrate.tilelang.text.expressions import print_expr
-
-        shape = [piece for extent in t.shape for piece in (", ", print_expr(extent))]
-        return ["Tensor", "[", *type_words(t.element), *shape, "]"]
+        shape = [piece for extent in t.shape for piece in (", ", extent_text(extent))]
+        return ["Tensor", "[", *type_words(t.element, extent_text), *shape, "]"]
     return [str(t)]

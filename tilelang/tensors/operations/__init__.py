@@ -1,0 +1,1 @@
+"""The operations, one module per family; a new file here is a new operation."""
