@@ -52,12 +52,14 @@ TM_JOIN(tm_syncthreads_or, 0, result | (value[t] != 0))
 
 /* ---- one warp ---- */
 
-/* The lanes, as bits, of the warp that begins at thread `first`. */
+/* The lanes, as bits, of the warp that begins at thread `first`.  Elements of lanes that take no part may
+ * never have been written: a byte other than 0 and 1 must not spill into the next lane's bit. */
 TM_INLINE uint32_t tm_lanes_of(const bool *mask, int64_t first, int64_t threads) {
   int64_t count = threads - first < 32 ? threads - first : 32;
   uint32_t all = count == 32 ? 0xffffffffu : (1u << count) - 1, bits = 0;
+  const unsigned char *bytes = (const unsigned char *)mask;
   if (!mask) return all;
-  for (int64_t lane = 0; lane < count; lane++) bits |= (uint32_t)mask[first + lane] << lane;
+  for (int64_t lane = 0; lane < count; lane++) bits |= (uint32_t)(bytes[first + lane] & 1) << lane;
   return bits;
 }
 
