@@ -167,4 +167,12 @@ def has_local_storage(body: Region) -> set[str]:
     return {it.var.name for it in walk(body) if isinstance(it, Allocate)}
 
 
-__all__ = ["ContextWalker", "Node", "has_local_storage", "loop_variables", "range_facts", "root_of", "written_memory"]
+__all__ = [
+    "ContextWalker",
+    "Node",
+    "has_local_storage",
+    "loop_variables",
+    "range_facts",
+    "root_of",
+    "written_memory",
+]

@@ -107,7 +107,9 @@ def _check_call(module: Module, call: Call) -> None:
         if entry.effect in (Effect.BARRIER, Effect.LANES):
             raise BlockedError("TM3008", f"threads meet at {call.callee}", call.location)
         if entry.effect is not Effect.PURE:
-            raise BlockedError("TM3009", f"{call.callee} has an effect that a loop does not have", call.location)
+            raise BlockedError(
+                "TM3009", f"{call.callee} has an effect that a loop does not have", call.location
+            )
         return
     called = module.function(call.callee)
     if called is None:

@@ -176,7 +176,12 @@ def to_polynomial(e: Expr, nonnegative: NonNegative) -> Polynomial:
         return -to_polynomial(e.operand, nonnegative)
     if isinstance(e, Binary) and e.op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL) and _integer(e.type):
         return _of_binary(e, nonnegative)
-    if isinstance(e, Binary) and e.op is BinaryOp.SHL and isinstance(e.right, Const) and 0 <= e.right.value < 31:
+    if (
+        isinstance(e, Binary)
+        and e.op is BinaryOp.SHL
+        and isinstance(e.right, Const)
+        and 0 <= e.right.value < 31
+    ):
         return to_polynomial(e.left, nonnegative) * (1 << int(e.right.value))
     return Polynomial.atom(e)
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+
 from tmigrate.tilelang.interpreter.arithmetic import Arithmetic, Native
 from tmigrate.tilelang.interpreter.fields import PrimeField, SmallNumbers
 from tmigrate.tilelang.interpreter.functions import Program
@@ -67,7 +68,10 @@ def i32(value: int) -> Const:
 
 
 def run(
-    body: Region, buffers: dict[str, tuple[ScalarType, list[Any]]], block: int = 4, arithmetic: Arithmetic | None = None
+    body: Region,
+    buffers: dict[str, tuple[ScalarType, list[Any]]],
+    block: int = 4,
+    arithmetic: Arithmetic | None = None,
 ) -> tuple[Outcome, dict[str, list[Any]]]:
     parameters = tuple(Var(name, PointerType(t)) for name, (t, _) in buffers.items())
     function = Function("k", parameters, body)

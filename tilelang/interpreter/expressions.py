@@ -70,7 +70,9 @@ _INDEX = {
 class Scope:
     """What one compiled function shares with the others: the namespace, the module, the arithmetic."""
 
-    def __init__(self, module: Module, arithmetic: Arithmetic, constants: Mapping[str, int | float | bool]) -> None:
+    def __init__(
+        self, module: Module, arithmetic: Arithmetic, constants: Mapping[str, int | float | bool]
+    ) -> None:
         self.module = module
         self.arithmetic = arithmetic
         self.constants = constants
@@ -258,7 +260,11 @@ class ExpressionCompiler:
             if template is not None:
                 return template.format(a=left, b=right)
             return self.call_function(
-                ("binary", e.op, t), lambda: self.scope.arithmetic.binary(e.op, t), e.op.name.lower(), left, right
+                ("binary", e.op, t),
+                lambda: self.scope.arithmetic.binary(e.op, t),
+                e.op.name.lower(),
+                left,
+                right,
             )
         if e.op in _RING and not t.is_bool:
             return integers.wrapping(self.raw(e), t)

@@ -48,7 +48,10 @@ class Hashing(Arithmetic):
 
     def key(self, *parts: Any) -> int:
         """A hash of field elements or numbers that depends on the seed."""
-        return hash((self.seed, *(sum(map(ord, p)) * 8191 + len(p) if isinstance(p, str) else p for p in parts)))
+        parts = tuple("nan" if p != p else p for p in parts)  # hash(nan) differs from object to object
+        return hash(
+            (self.seed, *(sum(map(ord, p)) * 8191 + len(p) if isinstance(p, str) else p for p in parts))
+        )
 
     def hashed(self, *parts: Any) -> Any:
         """A value from a key."""
@@ -56,6 +59,14 @@ class Hashing(Arithmetic):
 
     def less(self, a: Any, b: Any) -> bool:
         """The order of values."""
+        raise NotImplementedError
+
+    def is_nan(self, a: Any) -> bool:
+        """Whether a value stands for NaN."""
+        raise NotImplementedError
+
+    def is_infinite(self, a: Any) -> bool:
+        """Whether a value stands for an infinity."""
         raise NotImplementedError
 
     def compare(self, op: CompareOp) -> Function:
@@ -112,9 +123,9 @@ class Hashing(Arithmetic):
             "fmax": lambda a, b: b if less(a, b) else a,
             "fabs": lambda a: negate(a) if less(a, zero) else a,
             "fdim": lambda a, b: add(a, negate(b)) if less(b, a) else zero,
-            "isnan": lambda a: False,
-            "isinf": lambda a: False,
-            "isfinite": lambda a: True,
+            "isnan": self.is_nan,
+            "isinf": self.is_infinite,
+            "isfinite": lambda a: not (self.is_nan(a) or self.is_infinite(a)),
             "signbit": lambda a: less(a, zero),
             "ilogb": lambda a: self.key("ilogb", a) % _INTEGER_VALUES,
             "saturate": lambda a: zero if less(a, zero) else (one if less(one, a) else a),
@@ -173,6 +184,12 @@ class PrimeField(Hashing):
     def less(self, a: int, b: int) -> bool:
         return a * self.order % self.prime < b * self.order % self.prime
 
+    def is_nan(self, a: int) -> bool:
+        return a == self.hashed("special", "nan")
+
+    def is_infinite(self, a: int) -> bool:
+        return a in (self.hashed("special", "inf"), self.hashed("special", "-inf"))
+
     def neutral(self, op: ReduceOp, t: ScalarType) -> int:
         if op in (ReduceOp.SUM, ReduceOp.PRODUCT):
             return int(op is ReduceOp.PRODUCT)
@@ -221,6 +238,12 @@ class SmallNumbers(Hashing):
 
     def less(self, a: Any, b: Any) -> bool:
         return bool(a < b)
+
+    def is_nan(self, a: Any) -> bool:
+        return bool(a != a)
+
+    def is_infinite(self, a: Any) -> bool:
+        return a in (float("inf"), float("-inf"))
 
     def neutral(self, op: ReduceOp, t: ScalarType) -> float | int:
         if op in (ReduceOp.SUM, ReduceOp.PRODUCT):

@@ -243,7 +243,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[FunctionCompiler, Any], None]] = {
     Return: FunctionCompiler.return_value,
     Assume: FunctionCompiler.assume,
     Comment: lambda self, s: None,
-    Cover: lambda self, s: None,
+    Cover: lambda self, s: self.write(f"T.machine.cover({s.point})", s.location),
 }
 
 

@@ -94,6 +94,7 @@ class Machine:
     deadline: float = 0.0
     output: list[tuple[Any, ...]] = field(default_factory=list)
     known: dict[int, Buffer] = field(default_factory=dict)
+    covered: set[int] = field(default_factory=set)
     draw: random.Random = field(default_factory=random.Random)
 
     # ---- entry points ----------------------------------------------------------------------------
@@ -148,6 +149,7 @@ class Machine:
         self.steps = self.ticks = self.allocated = 0
         self.deadline = time.monotonic() + self.limits.seconds
         self.output = []
+        self.covered = set()
         self.draw = random.Random(self.order)
         program.scope.access.uninitialised.clear()
         program.bind_variables(variables)
@@ -203,6 +205,10 @@ class Machine:
         """The iterations of a parallel range, in the machine's order."""
         found = self.counted(start, stop, step)
         return found if self.order is None else self._ordered(found)
+
+    def cover(self, point: int) -> None:
+        """A coverage point is passed."""
+        self.covered.add(point)
 
     def assume(self, holds: bool) -> None:
         """A lifted kernel's precondition."""

@@ -93,7 +93,11 @@ def _neumann(order: int, x: float) -> float:
         return math.sin(x * math.sin(t) - order * t) / math.pi
 
     def second(t: float) -> float:
-        return (math.exp(order * t) + (-1) ** order * math.exp(-order * t)) * math.exp(-x * math.sinh(t)) / math.pi
+        return (
+            (math.exp(order * t) + (-1) ** order * math.exp(-order * t))
+            * math.exp(-x * math.sinh(t))
+            / math.pi
+        )
 
     return _simpson(first, 0.0, math.pi) - _simpson(second, 0.0, math.asinh(750.0 / x))
 
@@ -192,5 +196,8 @@ FUNCTIONS: dict[str, Function] = {
     "fast_pow": _power,
 }
 FUNCTIONS.update(
-    {f"fast_{name}": FUNCTIONS[name] for name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan")}
+    {
+        f"fast_{name}": FUNCTIONS[name]
+        for name in ("exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan")
+    }
 )

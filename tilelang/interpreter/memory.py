@@ -124,7 +124,8 @@ class TensorView:
         for index, extent in zip(indices, self.shape, strict=True):
             if not 0 <= index < extent:
                 raise FaultError(
-                    "bounds", f"index {list(indices)} of {self.buffer.name}, whose shape is {list(self.shape)}"
+                    "bounds",
+                    f"index {list(indices)} of {self.buffer.name}, whose shape is {list(self.shape)}",
                 )
             flat = flat * extent + index
         return self.offset + flat * self.width

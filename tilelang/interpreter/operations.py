@@ -132,7 +132,9 @@ OPERATIONS: dict[str, Operation] = {
 }  # fmt: skip
 
 
-def atomic_rule(word: str, t: ScalarType, add: Callable[[Any, Any], Any], less: Callable[[Any, Any], bool]) -> Any:
+def atomic_rule(
+    word: str, t: ScalarType, add: Callable[[Any, Any], Any], less: Callable[[Any, Any], bool]
+) -> Any:
     """(old, operands...) -> new value, or None where memory keeps its value."""
     rules: dict[str, Callable[..., Any]] = {
         "add": add,

@@ -102,7 +102,11 @@ def _candidates(body: Region) -> list[Counting]:
 
 
 def _counting(loop: While, before: Region) -> Counting | None:
-    if len(loop.step) != 1 or not isinstance(loop.step[0], Assign) or not isinstance(loop.step[0].target, Var):
+    if (
+        len(loop.step) != 1
+        or not isinstance(loop.step[0], Assign)
+        or not isinstance(loop.step[0].target, Var)
+    ):
         return None
     var = loop.step[0].target
     step = _step(loop.step[0].value, var)
@@ -182,7 +186,10 @@ def _converted(lift: Lift, loops: list[Counting]) -> Region:
     names = names_in(lift.body) | {p.name for p in lift.parameters}
     var = loops[0].var
     declared = any(isinstance(it, Declare) and it.var == var for it in walk(lift.body))
-    fresh = [Var(var.name if k == 0 and declared else fresh_name(var.name, names), var.type) for k in range(len(loops))]
+    fresh = [
+        Var(var.name if k == 0 and declared else fresh_name(var.name, names), var.type)
+        for k in range(len(loops))
+    ]
     made = {id(c.loop): (c, v) for c, v in zip(loops, fresh, strict=True)}
     firsts = {id(c.first) for c in loops}
     return tuple(chain.from_iterable(_rebuild(s, made, firsts, var) for s in lift.body))

@@ -1,8 +1,8 @@
 """Early returns become conditions around the rest.
 
-    if i >= n:                  if not (i >= n):
-        return          ->          y[i] = x[i]
-    y[i] = x[i]
+if i >= n:                  if not (i >= n):
+    return          ->          y[i] = x[i]
+y[i] = x[i]
 """
 
 from __future__ import annotations

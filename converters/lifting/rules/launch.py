@@ -124,7 +124,9 @@ def find_axes(lift: Lift) -> Launch:
     for axis in launch.axes:
         at_thread = (LaunchIndexKind.THREAD, axis.number) in seen
         at_block = (LaunchIndexKind.BLOCK, axis.number) in seen
-        axis.kind = "fused" if at_thread and at_block else "thread" if at_thread else "block" if at_block else ""
+        axis.kind = (
+            "fused" if at_thread and at_block else "thread" if at_thread else "block" if at_block else ""
+        )
     _find_names(lift, launch)
     taken = names_in(lift.body) | {p.name for p in lift.parameters}
     for axis in launch.used:
@@ -223,22 +225,25 @@ def fuse_region(region: Region, launch: Launch) -> Region:
 
 
 def _fuse_node(it: Any, launch: Launch) -> Any:
+    """The largest expressions first; where their polynomial does not fit, their operands."""
     if isinstance(it, Expr) and is_integer(type_of(it)) and _holds_index(it):
         p = to_polynomial(it, always)
-        if p.atoms != {it}:
-            return _fused_expression(p, type_of(it), launch, it)
-        if isinstance(it, LaunchIndex):
-            return _fused_expression(p, type_of(it), launch, it)
+        if p.atoms != {it} or isinstance(it, LaunchIndex):
+            fused = _fused_expression(p, type_of(it), launch)
+            if fused is not None:
+                return fused
+    if isinstance(it, LaunchIndex):
+        raise BlockedError(
+            "TM3002", "block and thread index do not combine to one index over the launch", it.location
+        )
     return _rebuild(it, launch)
 
 
-def _fused_expression(p: Polynomial, t: Any, launch: Launch, original: Expr) -> Expr:
+def _fused_expression(p: Polynomial, t: Any, launch: Launch) -> Expr | None:
     for axis in launch.used:
         fused = _fuse(p, axis)
         if fused is None:
-            raise BlockedError(
-                "TM3002", "block and thread index do not combine to one index over the launch", original.location
-            )
+            return None
         p = fused.substitute(_marker(axis), Polynomial.atom(axis.var) - axis.offset)
     for atom in p.atoms:
         if not isinstance(atom, LaunchIndex) and _holds_index(atom):

@@ -1,7 +1,7 @@
 """Subscripts through pointer arithmetic become subscripts of the parameter.
 
-    (a + i * n)[j]      ->      a[i * n + j]
-    address(a[i])[j]    ->      a[i + j]
+(a + i * n)[j]      ->      a[i * n + j]
+address(a[i])[j]    ->      a[i + j]
 """
 
 from __future__ import annotations

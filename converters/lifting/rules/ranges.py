@@ -1,12 +1,12 @@
 """The second half of index fusion: guards and grid-stride loops give the parallel ranges.
 
-    if i > 0 and i < n - 1 and flag > 0:        if flag > 0:
-        ...                             ->          for i in parallel(range(1, n - 1)):
+if i > 0 and i < n - 1 and flag > 0:        if flag > 0:
+    ...                             ->          for i in parallel(range(1, n - 1)):
 
-    i = index                                   for i in parallel(range(0, n)):
-    while i < n:                        ->          ...
-        ...
-        with step: i = i + total
+i = index                                   for i in parallel(range(0, n)):
+while i < n:                        ->          ...
+    ...
+    with step: i = i + total
 """
 
 from __future__ import annotations
@@ -140,10 +140,19 @@ def _strided(loop: While, before: list[Stmt], launch: Launch) -> tuple[Axis, Stm
     stride = to_polynomial(step.value, always) - Polynomial.atom(v)
     for axis in launch.used:
         first = to_polynomial(start.value, always) - (Polynomial.atom(axis.var) - axis.offset)
-        if stride != Polynomial.atom(axis.total_var) or first.value is None or first.value < 0 or stop is None:
+        if (
+            stride != Polynomial.atom(axis.total_var)
+            or first.value is None
+            or first.value < 0
+            or stop is None
+        ):
             continue
         one, low = Const(1, v.type), Const(first.value, v.type)
-        return axis, start, For(v, low, converted(stop, v.type), one, loop.body, LoopKind.PARALLEL, location=loop.location)
+        return (
+            axis,
+            start,
+            For(v, low, converted(stop, v.type), one, loop.body, LoopKind.PARALLEL, location=loop.location),
+        )
     return None
 
 
@@ -277,7 +286,17 @@ def _axis_loop(lift: Lift, axis: Axis, bounds: Bounds, body: Region) -> Region:
     extent = to_polynomial(bounds.stop, always) - axis.offset
     needed = bounds.stop if axis.offset == 0 else to_expression(extent, t)
     lift.launch.append(_at_least(axis, needed))
-    return (For(axis.var, start, bounds.stop, Const(1, t), body, LoopKind.PARALLEL, location=body[0].location if body else None),)
+    return (
+        For(
+            axis.var,
+            start,
+            bounds.stop,
+            Const(1, t),
+            body,
+            LoopKind.PARALLEL,
+            location=body[0].location if body else None,
+        ),
+    )
 
 
 def _start_of(lift: Lift, axis: Axis, bounds: Bounds) -> Expr:

@@ -28,7 +28,16 @@ from tmigrate.tilelang.ir.expressions import (
     type_of,
 )
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS
-from tmigrate.tilelang.ir.node import Node, Trait, has_trait, operands_of, regions_of, rewrite_region, walk, with_fields
+from tmigrate.tilelang.ir.node import (
+    Node,
+    Trait,
+    has_trait,
+    operands_of,
+    regions_of,
+    rewrite_region,
+    walk,
+    with_fields,
+)
 from tmigrate.tilelang.ir.statements import Assign, Comment, Declare, Evaluate, If, Region, Stmt
 from tmigrate.tilelang.ir.types import PointerType, ScalarType
 
@@ -51,7 +60,9 @@ def is_pure(e: Node | None) -> bool:
     """Whether evaluating has no effect (device functions of the module count as effects)."""
     if e is None:
         return True
-    return all(it.callee in INTRINSICS and INTRINSICS[it.callee].is_pure for it in walk(e) if isinstance(it, Call))
+    return all(
+        it.callee in INTRINSICS and INTRINSICS[it.callee].is_pure for it in walk(e) if isinstance(it, Call)
+    )
 
 
 def reads_memory(e: Node) -> bool:
@@ -77,7 +88,9 @@ def _is_name(t: object) -> bool:
 
 def _declared_at_assignment(body: Region) -> Region:
     """`x: f32` ... `x = e`, assigned once and only used below that: `x: f32 = e`."""
-    assigned = Counter(it.target for it in walk(body) if isinstance(it, Assign) and isinstance(it.target, Var))
+    assigned = Counter(
+        it.target for it in walk(body) if isinstance(it, Assign) and isinstance(it.target, Var)
+    )
     uses = Counter(it for it in walk(body) if isinstance(it, Var))
     taken = _address_taken(body)
     open_ones = {
@@ -160,7 +173,12 @@ def _moved_loads(body: Region) -> Region:
     def visit(region: Region) -> Region:
         done = [_with_regions(s, visit) for s in region]
         for position, s in enumerate(done):
-            if not isinstance(s, Declare) or s.value is None or s.var.name in assigned or uses[s.var.name] != 1:
+            if (
+                not isinstance(s, Declare)
+                or s.value is None
+                or s.var.name in assigned
+                or uses[s.var.name] != 1
+            ):
                 continue
             if not is_pure(s.value) or not _is_name(s.var.type):
                 continue
@@ -191,7 +209,11 @@ def _place_of_use(region: list[Stmt], position: int, assigned: set[str]) -> int 
                 isinstance(s, If) and any(it == declared.var for it in walk(s.condition))
             )
             return k if direct else None
-        if stores(s) or written_variables((s,)) & inputs or (regions_of(s) and written_variables((s,)) & inputs):
+        if (
+            stores(s)
+            or written_variables((s,)) & inputs
+            or (regions_of(s) and written_variables((s,)) & inputs)
+        ):
             return None
     return None
 

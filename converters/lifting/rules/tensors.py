@@ -114,7 +114,9 @@ def _check_leading(state: Tensors, p: Var, index: Polynomial, facts: Facts, acce
     variables = _index_variables(state, index)
     if any(len(m) > 1 and any(a in variables for a in m) for m in index.terms):
         raise BlockedError(
-            "TM3006", f"the index of {p.name} is flat and splits into no dimensions: {index}", access.node.location
+            "TM3006",
+            f"the index of {p.name} is flat and splits into no dimensions: {index}",
+            access.node.location,
         )
     if not facts.prove(index):
         need = _least(state, index, facts)
@@ -291,7 +293,11 @@ def _rounded(bound: Polynomial, fitting: list[Polynomial]) -> Polynomial:
 
 def _known_sizes(state: Tensors, plan: Plan) -> list[Polynomial]:
     """Module constants and parameters that bound something in this kernel."""
-    found = [Polynomial.atom(it) for it in walk(state.lift.body) if isinstance(it, NamedConst) and type_of(it) == I32]
+    found = [
+        Polynomial.atom(it)
+        for it in walk(state.lift.body)
+        if isinstance(it, NamedConst) and type_of(it) == I32
+    ]
     found += [Polynomial.atom(a) for a in sorted(_sizes(state), key=str)]
     found += [s for s in plan.strides if s.value is None and len(next(iter(s.terms))) == 1]
     return list(dict.fromkeys(found))
@@ -333,7 +339,9 @@ def _rewrite(state: Tensors, plans: dict[str, Plan]) -> None:
         access = Access(to_polynomial(e.indices[0], facts.prove), facts, e)
         indices = _indices(access, plans[e.base.name])
         if indices is None:
-            raise BlockedError("TM3006", f"an index of {e.base.name} does not split into dimensions", e.location)
+            raise BlockedError(
+                "TM3006", f"an index of {e.base.name} does not split into dimensions", e.location
+            )
         t = type_of(e.indices[0])
         return with_fields(e, indices=tuple(to_expression(i, t) for i in indices))
 

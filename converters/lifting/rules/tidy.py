@@ -1,7 +1,7 @@
 """The last touches, so that the result reads as a person would write it.
 
-    tmp[i, j] = 0.0                                         tmp[i, j] = sum(...)
-    tmp[i, j] = tmp[i, j] + sum(...)                ->
+tmp[i, j] = 0.0                                         tmp[i, j] = sum(...)
+tmp[i, j] = tmp[i, j] + sum(...)                ->
 """
 
 from __future__ import annotations
@@ -76,7 +76,11 @@ def _folded_cast(e: Cast) -> Expr | None:
 
 def _negated(c: Const) -> Expr | None:
     """`-0.8`, `-3`: a negative literal."""
-    if isinstance(c.value, bool) or not isinstance(c.type, ScalarType) or not (c.type.is_float or c.type.is_signed):
+    if (
+        isinstance(c.value, bool)
+        or not isinstance(c.type, ScalarType)
+        or not (c.type.is_float or c.type.is_signed)
+    ):
         return None
     if isinstance(c.value, int) and c.value == 0:
         return c
