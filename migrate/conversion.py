@@ -31,7 +31,12 @@ def convert_file(path: Path, options: ConvertOptions) -> InputResult:
     if not any(k.function for k in plan.kernels):
         return _result(path, plan, {})
     plan, judged = _judge(plan, options)
-    return write_results(path, plan, judged, _result(path, plan, judged), texts_of(plan), options)
+    result = _result(path, plan, judged)
+    refused = {name for name, found in judged.items() if found.verdict.status is Status.REFUSED}
+    kept = plan.without_kernels(refused)
+    if not kept.module.kernels:
+        return result
+    return write_results(path, kept, judged, result, texts_of(kept), options)
 
 
 def assess_file(path: Path, options: ConvertOptions) -> InputResult:
@@ -65,7 +70,7 @@ def run_file(path: Path, options: ConvertOptions) -> int:
 
 
 def from_disk(plan: Plan, options: ConvertOptions) -> Plan:
-    """The plan with the kernels that stand in the output folder, where they do; a person may have edited them."""
+    """The plan with the kernels as the output folder has them, if it does; a person may have edited them."""
     folder = options.output_folder(plan.source)
     stem = plan.source.stem
     thread_file, tile_file = folder / f"{stem}_thread.py", folder / f"{stem}_tile.py"

@@ -3,7 +3,7 @@ check, and what became of each kernel so far.  Executes nothing of the input."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +79,13 @@ class Plan:
             for k in self.kernels
         )
         return replace(self, kernels=kernels)
+
+
+    def without_kernels(self, names: Collection[str]) -> Plan:
+        """The plan without some kernels' code: what was refused is not handed out."""
+        functions = tuple(f for f in self.module.functions if f.name not in names)
+        kernels = tuple(replace(k, lift=None) if k.name in names else k for k in self.kernels)
+        return replace(self, module=replace(self.module, functions=functions), kernels=kernels)
 
 
 def plan_file(path: Path, options: ConvertOptions) -> Plan:
