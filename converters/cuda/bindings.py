@@ -9,13 +9,34 @@ from __future__ import annotations
 import ctypes
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clang import cindex
 
-Cursor = cindex.Cursor
-CursorKind = cindex.CursorKind
-TypeKind = cindex.TypeKind
+if TYPE_CHECKING:  # the bindings have no annotations
+
+    class _Open(type):
+        def __getattr__(cls, name: str) -> Any: ...
+
+    class Cursor(metaclass=_Open):
+        """A node of clang's tree."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class CursorKind(metaclass=_Open):
+        """What a node is."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    class TypeKind(metaclass=_Open):
+        """What a type is."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    Cursor = cindex.Cursor
+    CursorKind = cindex.CursorKind
+    TypeKind = cindex.TypeKind
 
 
 class BinaryKind(IntEnum):

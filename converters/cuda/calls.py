@@ -24,12 +24,28 @@ from tmigrate.converters.cuda.refusals import location_of, refuse
 from tmigrate.converters.cuda.registry import effect_handler, place_handler, value, value_handler
 from tmigrate.converters.cuda.types import canonical, is_reference
 from tmigrate.tilelang.ir.expressions import (
-    Call, Const, Expr, LaunchIndex, MakeStruct, StringConst, Subscript, Var, type_of,
+    Call,
+    Const,
+    Expr,
+    LaunchIndex,
+    MakeStruct,
+    StringConst,
+    Subscript,
+    Var,
+    type_of,
 )  # fmt: skip
 from tmigrate.tilelang.ir.statements import Assign, Declare, Evaluate
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS, definition_of
 from tmigrate.tilelang.ir.types import (
-    B1, F32, F64, I32, VOID, ArrayType, PointerType, ScalarType, StructType,
+    B1,
+    F32,
+    F64,
+    I32,
+    VOID,
+    ArrayType,
+    PointerType,
+    ScalarType,
+    StructType,
 )  # fmt: skip
 
 
@@ -42,8 +58,7 @@ def call(f: FunctionContext, cursor: Cursor) -> Expr:
     if callee.kind == CursorKind.CONSTRUCTOR:
         return _constructed(f, cursor, callee)
     if callee.kind not in (CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD, CursorKind.CONVERSION_FUNCTION):
-        return refuse("TM1021", f"'{cursor.spelling}' is no function: calls through pointers are not converted",
-                      cursor, "choose with if or switch, or make the function a template argument")  # fmt: skip
+        return _callee_unknown(f, cursor)
     if any(k.kind == CursorKind.CUDAGLOBAL_ATTR for k in children_of(callee)):
         refuse("TM1023", f"kernel '{callee.spelling}' is launched from device code", cursor,
                "launch it from the host")  # fmt: skip
@@ -122,7 +137,7 @@ def _library_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
     if definition is not None and has_body(definition):
         return _module_call(f, cursor, callee)
     return refuse("TM1014", f"device function '{name}' is not known to tmigrate", cursor,
-                  "write it out, or use a function of docs/cuda.md's table")  # fmt: skip
+                  "write it out in the file")  # fmt: skip
 
 
 def _default_argument(f: FunctionContext, callee: Cursor, position: int, where: Cursor) -> Expr:
@@ -151,7 +166,9 @@ def _pass_through(f: FunctionContext, cursor: Cursor, name: str, argument: Curso
 def _printf(f: FunctionContext, cursor: Cursor, arguments: list[Cursor]) -> Expr:
     text = evaluate(arguments[0])
     if not isinstance(text, str):
-        return refuse("TM1047", "printf's format must be a string literal", cursor, "write the format in place")
+        return refuse(
+            "TM1047", "printf's format must be a string literal", cursor, "write the format in place"
+        )
     values = f.ordered([partial(_printed, f, k) for k in arguments[1:]])
     here = location_of(cursor)
     return f.call("printf", (StringConst(text, location=here), *values), I32, effectful=True)
@@ -191,7 +208,10 @@ def _module_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
     made = device_function(f, callee, cursor)
     arguments = list(cursor.get_arguments())
     receiver = None
-    if callee.kind in (CursorKind.CXX_METHOD, CursorKind.CONVERSION_FUNCTION) and not callee.is_static_method():
+    if (
+        callee.kind in (CursorKind.CXX_METHOD, CursorKind.CONVERSION_FUNCTION)
+        and not callee.is_static_method()
+    ):
         receiver, arguments = _receiver(cursor, callee, arguments)
     makers = [partial(_argument, f, made.cursor, n, k) for n, k in enumerate(arguments)]
     if made.takes_self:
@@ -246,7 +266,9 @@ def _argument(f: FunctionContext, callee: Cursor, position: int, cursor: Cursor)
     declared = parameters[position].type
     is_default = cursor.extent.start.file is None and not children_of(cursor)
     if is_reference(declared) and not in_system_header(callee):
-        return bind_reference(f, declared, _default_of(parameters[position], cursor) if is_default else cursor)
+        return bind_reference(
+            f, declared, _default_of(parameters[position], cursor) if is_default else cursor
+        )
     if is_default:
         return _default_argument(f, callee, position, cursor)
     found = value(f, cursor)
@@ -271,8 +293,10 @@ def bind_reference(f: FunctionContext, declared: object, cursor: Cursor) -> Expr
         if isinstance(found, MakeStruct | LaunchIndex | Const):
             found = f.temporary("object", found)
     else:
+        before = set(f.names)
         found = convert(f, value(f, cursor), target.pointee, cursor)
-        found = f.temporary("object", found)
+        if not isinstance(found, Var) or found.name in before:
+            found = f.temporary("object", found)
     natural = PointerType(type_of(found))
     if isinstance(type_of(found), ArrayType):
         return convert(f, decay(found), target, cursor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tmigrate.converters.cuda.bindings import Cursor, CursorKind, canonical_key, key_of
 from tmigrate.converters.cuda.macros import MacroTable
@@ -20,6 +20,7 @@ from tmigrate.converters.cuda.types import TypeTable, identifier
 from tmigrate.diagnostics import Diagnostic, RefusedError
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import (
+    AddressOf,
     Call,
     Const,
     Expr,
@@ -32,9 +33,9 @@ from tmigrate.tilelang.ir.expressions import (
 )  # fmt: skip
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS
 from tmigrate.tilelang.ir.module import Function, GlobalVariable
-from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.node import Node, children, walk
 from tmigrate.tilelang.ir.statements import Assign, Comment, Declare, Evaluate, Stmt
-from tmigrate.tilelang.ir.types import VOID, Type
+from tmigrate.tilelang.ir.types import VOID, PointerType, Type
 from tmigrate.tilelang.text.names import to_python
 
 
@@ -62,6 +63,7 @@ class ModuleContext:
         self.constants: dict[str, NamedConst] = {}
         self.variables: dict[int, GlobalVariable] = {}
         self.captured: dict[int, list[Cursor]] = {}  # a lambda's class -> the variables that it captures
+        self.device_lambdas: set[int] = set()  # classes of lambdas that device code makes
         self.shared_users: dict[int, set[str]] = {}  # module-level __shared__ variable -> functions
         self.functions: dict[int, Converted] = {}
         self.order: list[Converted] = []  # callees before callers
@@ -220,15 +222,44 @@ class FunctionContext:
         self.out.extend(later)
         return kept
 
+    def keep_place(self, place: Expr, mark: int) -> Expr:
+        """A place whose indices later statements cannot change; `mark` is where those statements begin."""
+        if not any(changes_something(s) for s in self.out[mark:]) or isinstance(place, Var):
+            return place
+        later, self.out[mark:] = self.out[mark:], []
+        kept = self._kept_place(place)
+        self.out.extend(later)
+        return kept
+
+    def _kept_place(self, place: Expr) -> Expr:
+        changes: dict[str, Expr | tuple[Expr, ...]] = {}
+        indices: tuple[Expr, ...] = getattr(place, "indices", ())
+        if indices:
+            changes["indices"] = tuple(i if self.is_stable(i) else self.temporary("kept", i) for i in indices)
+        base = getattr(place, "base", None)
+        if isinstance(base, Expr):
+            is_pointer = isinstance(type_of(base), PointerType)
+            stable = self.is_stable(base)
+            changes["base"] = (
+                base if stable else self.temporary("kept", base) if is_pointer else self._kept_place(base)
+            )
+        return replace(place, **changes) if changes else place  # type: ignore[arg-type]
+
     def is_stable(self, value: Expr) -> bool:
         """Whether no effect can change what the expression gives."""
-        for node in walk(value):
+        stack: list[Node] = [value]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, AddressOf):  # the address of a variable stays, whatever it holds
+                stack += _inside_place(node.place)
+                continue
             if isinstance(node, Subscript):
                 return False
             if isinstance(node, Var) and node.name in self.unstable:
                 return False
             if isinstance(node, Call) and node.callee not in INTRINSICS:
                 return False
+            stack += children(node)
         return True
 
     def is_simple(self, value: Expr) -> bool:
@@ -249,6 +280,19 @@ class FunctionContext:
             self.emit(Evaluate(value, location=self.location))
             return value
         return self.temporary(_result_name(callee), value)
+
+
+def _inside_place(place: Expr) -> list[Node]:
+    """What an address is computed from: indices and pointers, not the variable itself."""
+    found: list[Node] = []
+    while True:
+        found += getattr(place, "indices", ())
+        base = getattr(place, "base", None)
+        if not isinstance(base, Expr):
+            return found if isinstance(place, Var) else [*found, place]
+        if isinstance(type_of(base), PointerType):
+            return [*found, base]
+        place = base
 
 
 def _result_name(callee: str) -> str:

@@ -58,6 +58,8 @@ def element_place(base: Expr, index: Expr) -> Expr:
     else:
         root, indices = base, (index,)
     t = type_of(base)
+    if isinstance(root, Cast) and _only_space_differs(type_of(root), type_of(root.operand)):
+        root = root.operand
     if isinstance(t, ArrayType) and len(t.shape) > 1:
         return Row(root, indices, ArrayType(t.element, t.shape[1:]), location=base.location)
     return Subscript(root, indices, location=base.location)
@@ -85,6 +87,19 @@ def round_to_f32(value: float) -> float:
         return float(struct.unpack("f", struct.pack("f", value))[0])
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+def dereferenced(pointer: Expr) -> Expr:
+    """`*pointer`, without a detour through an address or a sum."""
+    if isinstance(pointer, AddressOf) and type_of(pointer) == PointerType(type_of(pointer.place)):
+        return pointer.place
+    if isinstance(pointer, PointerAdd):
+        return element_place(pointer.pointer, pointer.offset)
+    return element_place(pointer, ZERO)
+
+
+def _only_space_differs(a: Type, b: Type) -> bool:
+    return isinstance(a, PointerType) and isinstance(b, PointerType) and a.pointee == b.pointee
 
 
 def convert(f: FunctionContext, e: Expr, target: Type, where: Cursor) -> Expr:
@@ -115,6 +130,8 @@ def _scalar(e: Expr, source: ScalarType, target: ScalarType) -> Expr:
     if target.is_bool:
         if isinstance(e, Const):
             return Const(bool(e.value), B1, location=e.location)
+        if isinstance(e, Cast) and type_of(e.operand) == B1:
+            return e.operand
         return Compare(CompareOp.NE, e, constant(0, source), location=e.location)
     if isinstance(e, Const) and not (source.is_float and not target.is_float):
         folded = constant(e.value, target)
@@ -190,4 +207,6 @@ def address_of(e: Expr, t: PointerType) -> Expr:
     if isinstance(type_of(e), ArrayType):
         first = decay(e)
         return first if t == type_of(first) else Cast(t, first, location=e.location)
-    return AddressOf(e, t, location=e.location)
+    natural = PointerType(type_of(e))
+    found = AddressOf(e, natural, location=e.location)
+    return found if t == natural else Cast(t, found, location=e.location)

@@ -37,7 +37,9 @@ def convert_source(path: Path, options: FrontEndOptions | None = None) -> FrontE
     chosen = options or FrontEndOptions()
     parsed = parse(path, chosen)
     if parsed.unit is None:
-        return FrontEndResult(Module(path.stem, source=path.name), diagnostics=parsed.diagnostics, flags=parsed.flags)
+        return FrontEndResult(
+            Module(path.stem, source=path.name), diagnostics=parsed.diagnostics, flags=parsed.flags
+        )
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _DEEP))
     try:
@@ -84,7 +86,8 @@ def _instances(definition: Cursor, found: Found) -> list[Cursor]:
     return [
         c
         for c in found.instances.values()
-        if c.location == place or (c.location.offset == place.offset and str(c.location.file) == str(place.file))
+        if c.location == place
+        or (c.location.offset == place.offset and str(c.location.file) == str(place.file))
     ]
 
 
@@ -106,7 +109,9 @@ def _never_instantiated(definition: Cursor) -> KernelRecord:
 
 def _record(cursor: Cursor, name: str, symbol: str, diagnostics: list[Diagnostic]) -> KernelRecord:
     lines = cursor.extent.end.line - cursor.extent.start.line + 1
-    return KernelRecord(name, _qualified(cursor), symbol, name_location(cursor), diagnostics, source_lines=lines)
+    return KernelRecord(
+        name, _qualified(cursor), symbol, name_location(cursor), diagnostics, source_lines=lines
+    )
 
 
 def _qualified(cursor: Cursor) -> str:
@@ -152,5 +157,3 @@ def _used_names(functions: tuple[Function, ...]) -> set[str]:
     from tmigrate.tilelang.ir.expressions import NamedConst, Var
 
     return {n.name for f in functions for n in walk(f.body) if isinstance(n, NamedConst | Var)}
-
-

@@ -88,14 +88,18 @@ def _argument_name(cursor: Cursor, position: int) -> str:
 _OPERATORS = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "remainder", "()": "call", "[]": "at",
     "==": "equal", "!=": "not_equal", "<": "less", ">": "greater", "<=": "less_equal", ">=": "greater_equal",
-    "+=": "add_to", "-=": "subtract_from", "*=": "multiply_by", "/=": "divide_by", "=": "assign", "!": "negate",
+    "+=": "add_to", "-=": "subtract_from", "*=": "multiply_by", "/=": "divide_by", "=": "assign", "!": "not",
     "&&": "both", "||": "either", "++": "increment", "--": "decrement", "->": "arrow", "<<": "shift_left",
     ">>": "shift_right", "&": "bit_and", "|": "bit_or", "^": "bit_xor", "~": "invert",
 }  # fmt: skip
 
 
 def _plain_name(cursor: Cursor) -> str:
-    name = str(cursor.spelling).partition("<")[0] if not cursor.spelling.startswith("operator") else cursor.spelling
+    name = (
+        str(cursor.spelling).partition("<")[0]
+        if not cursor.spelling.startswith("operator")
+        else cursor.spelling
+    )
     if cursor.kind == CursorKind.CONSTRUCTOR:
         return "construct"
     if cursor.kind == CursorKind.CONVERSION_FUNCTION:
@@ -120,8 +124,12 @@ def _convert(module: ModuleContext, made: Converted, kind: FunctionKind) -> None
                 made.function = function
     except RecursionError:
         made.diagnostics.append(
-            Diagnostic("TM1037", "this function's expressions nest too deeply", name_location(cursor),
-                       remedy="split the longest expression")  # fmt: skip
+            Diagnostic(
+                "TM1037",
+                "this function's expressions nest too deeply",
+                name_location(cursor),
+                remedy="split the longest expression",
+            )  # fmt: skip
         )
     finally:
         module.active.pop()
@@ -186,10 +194,13 @@ def _bind_captures(f: FunctionContext, record: Cursor, own: Expr) -> None:
     owner = f.types.struct(canonical(record.type), record)
     members = definition_of(owner, f.types.structs).fields
     for variable, field, member in zip(declared, fields, members, strict=True):
-        if is_reference(field.type):
-            refuse("TM1048", f"'{variable.spelling}' is captured by reference: it lives on the host", variable,
+        held: Expr = Member(own, member.name, member.type)
+        if is_reference(field.type) and canonical_key(record) in f.module.device_lambdas:
+            held = Subscript(held, (ZERO,))
+        elif is_reference(field.type):
+            refuse("TM1048", f"'{variable.spelling}' is captured by reference from the host", variable,
                    "capture it by value")  # fmt: skip
-        f.bind(variable, Member(own, member.name, member.type))
+        f.bind(variable, held)
 
 
 def _add_parameter(f: FunctionContext, parameter: Cursor, parameters: list[Var]) -> None:
@@ -216,7 +227,12 @@ def _member_initialisers(f: FunctionContext) -> None:
     if any(k.kind == CursorKind.CXX_BASE_SPECIFIER for k in children_of(record.get_declaration())):
         owner = f.types.struct(record, cursor)
         if any(m.name.startswith("base_") for m in definition_of(owner, f.types.structs).fields):
-            refuse("TM1032", "a constructor of a class with bases is not converted", cursor, "make the base a member")
+            refuse(
+                "TM1032",
+                "a constructor of a class with bases is not converted",
+                cursor,
+                "make the base a member",
+            )
     for member in record.get_fields():
         if f.self_place is None or isinstance(f.self_place, MakeStruct):
             return
@@ -254,7 +270,9 @@ def _given(cursor: Cursor) -> dict[str, Cursor]:
 
 def _store(f: FunctionContext, place: Expr, initial: Expr, where: Cursor) -> None:
     if isinstance(initial, MakeArray):
-        refuse("TM1046", "an array member with initial values is not converted here", where, "fill it in a loop")
+        refuse(
+            "TM1046", "an array member with initial values is not converted here", where, "fill it in a loop"
+        )
     f.emit(Assign(place, initial, location=f.location))
 
 
@@ -281,7 +299,8 @@ def default_value(f: FunctionContext, t: Any, where: Cursor) -> Expr | None:
     if all(v is None for v in values):
         return None
     filled = [
-        zero_of(f, f.types.of(m.type, where), where) if v is None else v for m, v in zip(members, values, strict=True)
+        zero_of(f, f.types.of(m.type, where), where) if v is None else v
+        for m, v in zip(members, values, strict=True)
     ]
     return MakeStruct(found, tuple(filled), location=location_of(where))
 
@@ -294,4 +313,3 @@ def _own_constructors(t: Any) -> list[Cursor]:
         for c in children_of(t.get_declaration())
         if c.kind == CursorKind.CONSTRUCTOR and user_provided(c) and not list(c.get_arguments())
     ]
-

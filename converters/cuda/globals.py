@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tmigrate.converters.cuda.bindings import Cursor, CursorKind, canonical_key, children_of, evaluate
 from tmigrate.converters.cuda.context import FunctionContext
 from tmigrate.converters.cuda.conversions import ZERO, constant
@@ -21,34 +19,21 @@ _ATTRIBUTES = {
 }
 
 
-def space_of(f: FunctionContext, declaration: Cursor) -> Space | None:
-    """The memory that a variable's attributes name; libclang hides `managed`, so its text is read."""
+def space_of(declaration: Cursor) -> Space | None:
+    """The memory that a variable's attributes name; our headers write `__managed__` as an annotation."""
     found: Space | None = None
     for child in children_of(declaration):
+        if child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == "managed":
+            return Space.MANAGED
         space = _ATTRIBUTES.get(child.kind)
         if space is not None and (found is None or found is Space.GLOBAL):
             found = space
-    if found is Space.GLOBAL or found is None:
-        text = f.module.parsed.slice(declaration.extent)
-        line = _line_before(f, declaration)
-        if re.search(r"\b__managed__\b", line + text):
-            return Space.MANAGED
     return found
-
-
-def _line_before(f: FunctionContext, declaration: Cursor) -> str:
-    """The source of the line up to a declaration: qualifiers may stand left of what clang calls its extent."""
-    start = declaration.extent.start
-    if start.file is None:
-        return ""
-    text = f.module.parsed.text_of(start.file.name)
-    first = max(text.rfind(mark, 0, start.offset) for mark in (b";", b"}", b"\n"))
-    return text[first + 1 : start.offset].decode("utf-8", "replace")
 
 
 def module_variable(f: FunctionContext, cursor: Cursor, target: Cursor) -> Expr:
     """The place of a variable declared outside of the function."""
-    space = space_of(f, target)
+    space = space_of(target)
     if space is Space.SHARED:
         return _module_shared(f, cursor, target)
     if space is None:
@@ -66,8 +51,12 @@ def global_variable(f: FunctionContext, cursor: Cursor, target: Cursor, space: S
     if found is None:
         definition = target.get_definition() or target
         t = f.types.of(definition.type, cursor)
-        if is_reference(definition.type) or (isinstance(t, PointerType) and canonical(definition.type).kind in ARRAYS):
-            refuse("TM1014", f"'{target.spelling}' has no size here", cursor, "give the array a constant size")
+        if is_reference(definition.type) or (
+            isinstance(t, PointerType) and canonical(definition.type).kind in ARRAYS
+        ):
+            refuse(
+                "TM1014", f"'{target.spelling}' has no size here", cursor, "give the array a constant size"
+            )
         shaped = t if isinstance(t, ArrayType) else ArrayType(t, (1,))
         found = GlobalVariable(
             module.free_name(target.spelling), shaped, space, definition.mangled_name or target.spelling,
@@ -94,7 +83,7 @@ def _host_constant(f: FunctionContext, cursor: Cursor, target: Cursor) -> Expr:
 
 
 def _module_shared(f: FunctionContext, cursor: Cursor, target: Cursor) -> Expr:
-    """`__shared__` memory declared outside of functions: declared at the start of each kernel that uses it."""
+    """`__shared__` memory declared outside of functions: declared at the start of each user."""
     if not is_dynamic(target):
         users = f.module.shared_users.setdefault(canonical_key(target), set())
         users.add(f.record.name)
@@ -111,7 +100,7 @@ def _module_shared(f: FunctionContext, cursor: Cursor, target: Cursor) -> Expr:
 
 def is_dynamic(declaration: Cursor) -> bool:
     """Whether a declaration is `extern __shared__ T name[]`."""
-    return canonical(declaration.type).kind == _INCOMPLETE
+    return bool(canonical(declaration.type).kind == _INCOMPLETE)
 
 
 _INCOMPLETE = ARRAYS[1]

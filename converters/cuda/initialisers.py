@@ -57,7 +57,9 @@ def list_value(f: FunctionContext, t: Any, cursor: Cursor) -> Expr:
     source = _Items(items)
     result = _aggregate(f, canonical(t), found, source, cursor)
     if not source.empty:
-        refuse("TM1046", "this brace list has more values than its object", cursor, "write one value a member")
+        refuse(
+            "TM1046", "this brace list has more values than its object", cursor, "write one value a member"
+        )
     return result
 
 
@@ -71,7 +73,9 @@ def _aggregate(f: FunctionContext, t: Any, found: Type, items: _Items, where: Cu
     else:
         assert isinstance(found, StructType)
         if any(k.kind == CursorKind.CXX_BASE_SPECIFIER for k in children_of(t.get_declaration())):
-            refuse("TM1046", "a brace list for a class with bases is not converted", where, "write a constructor")
+            refuse(
+                "TM1046", "a brace list for a class with bases is not converted", where, "write a constructor"
+            )
         parts = [(canonical(member.type), member) for member in t.get_fields()]
     mark, values = len(f.out), []
     for part, member in parts:
@@ -127,9 +131,14 @@ def _part(f: FunctionContext, t: Any, member: Cursor | None, items: _Items, wher
     found = f.types.of(t, where)
     if items.empty:
         default = _default_of(member)
-        return convert(f, value(f, default), found, where) if default is not None else zero_of(f, found, where)
+        return (
+            convert(f, value(f, default), found, where) if default is not None else zero_of(f, found, where)
+        )
     item = items.next
-    if any(k.kind == CursorKind.MEMBER_REF for k in children_of(item)) and item.kind == CursorKind.UNEXPOSED_EXPR:
+    if (
+        any(k.kind == CursorKind.MEMBER_REF for k in children_of(item))
+        and item.kind == CursorKind.UNEXPOSED_EXPR
+    ):
         refuse("TM1046", "designated initialisers are not converted", item, "list the values in order")
     if item.kind == CursorKind.INIT_LIST_EXPR:
         return list_value(f, t, items.take())

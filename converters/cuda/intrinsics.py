@@ -11,7 +11,7 @@ from functools import partial
 
 from tmigrate.converters.cuda.bindings import Cursor, evaluate
 from tmigrate.converters.cuda.context import FunctionContext
-from tmigrate.converters.cuda.conversions import ZERO, convert
+from tmigrate.converters.cuda.conversions import ZERO, convert, dereferenced
 from tmigrate.converters.cuda.operators import type_at
 from tmigrate.converters.cuda.refusals import location_of, refuse
 from tmigrate.tilelang.ir.expressions import (
@@ -24,7 +24,6 @@ from tmigrate.tilelang.ir.expressions import (
     Const,
     Expr,
     Select,
-    Subscript,
     type_of,
 )  # fmt: skip
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, result_type
@@ -74,7 +73,9 @@ def _as_given(name: str, f: FunctionContext, cursor: Cursor, arguments: list[Exp
     return result if t == VOID else convert(f, result, t, cursor)
 
 
-def _fixed(name: str, types: tuple[Type, ...], f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
+def _fixed(
+    name: str, types: tuple[Type, ...], f: FunctionContext, cursor: Cursor, arguments: list[Expr]
+) -> Expr:
     """The operation on arguments of given types."""
     given = [convert(f, a, t, cursor) for a, t in zip(arguments, types, strict=True)]
     return _as_given(name, f, cursor, given)
@@ -83,10 +84,10 @@ def _fixed(name: str, types: tuple[Type, ...], f: FunctionContext, cursor: Curso
 # ---- mathematics -------------------------------------------------------------------------------------
 
 _MATH = (
-    "sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan sinpi cospi asin acos atan sinh "
-    "cosh tanh asinh acosh atanh erf erfc erfinv erfcinv erfcx normcdf normcdfinv tgamma lgamma j0 j1 y0 y1 "
-    "floor ceil trunc round rint fabs pow atan2 fmod remainder hypot rhypot fdim copysign nextafter "
-    "fma norm3d fmin fmax"
+    "sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan sinpi cospi asin acos atan "
+    "sinh cosh tanh asinh acosh atanh erf erfc erfinv erfcinv erfcx normcdf normcdfinv tgamma lgamma "
+    "j0 j1 y0 y1 floor ceil trunc round rint fabs pow atan2 fmod remainder hypot rhypot fdim copysign "
+    "nextafter fma norm3d fmin fmax"
 )
 for _name in _MATH.split():
     _entry(f"{_name} {_name}f", partial(_same_type, _name))
@@ -134,21 +135,10 @@ def _both(first: str, second: str, f: FunctionContext, cursor: Cursor, arguments
     """`sincos(x, &s, &c)`: two stores."""
     x = arguments[0] if f.is_simple(arguments[0]) else f.temporary("angle", arguments[0])
     for name, pointer in zip((first, second), arguments[1:], strict=True):
-        target = pointer_target(pointer, cursor)
+        target = dereferenced(pointer)
         stored = operation(f, cursor, name, [convert(f, x, type_of(target), cursor)])
         f.emit(Assign(target, stored, location=f.location))
     return ZERO
-
-
-def pointer_target(pointer: Expr, cursor: Cursor) -> Expr:
-    """`*pointer`, without a detour through the address of a variable."""
-    from tmigrate.tilelang.ir.expressions import AddressOf, PointerAdd
-
-    if isinstance(pointer, AddressOf) and type_of(pointer) == PointerType(type_of(pointer.place)):
-        return pointer.place
-    if isinstance(pointer, PointerAdd):
-        return Subscript(pointer.pointer, (pointer.offset,), location=location_of(cursor))
-    return Subscript(pointer, (ZERO,), location=location_of(cursor))
 
 
 _entry("sincos sincosf", partial(_both, "sin", "cos"))
@@ -230,7 +220,8 @@ def _bits(f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
 
 
 _entry(
-    "__float_as_int __float_as_uint __int_as_float __uint_as_float __double_as_longlong __longlong_as_double", _bits
+    "__float_as_int __float_as_uint __int_as_float __uint_as_float __double_as_longlong __longlong_as_double",
+    _bits,
 )
 
 
@@ -330,11 +321,11 @@ _entry("clock clock64", partial(_fixed, "clock", ()))
 
 def _load(f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
     """A load with a cache hint, which does not change the value."""
-    return pointer_target(arguments[0], cursor)
+    return dereferenced(arguments[0])
 
 
 def _store(f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
-    target = pointer_target(arguments[0], cursor)
+    target = dereferenced(arguments[0])
     f.emit(Assign(target, convert(f, arguments[1], type_of(target), cursor), location=f.location))
     return ZERO
 
@@ -351,7 +342,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         ("memcpy memset memmove", "TM1045", "block copies in device code are not converted",
          "write the loop over elements"),
         ("__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all", "TM1041",
-         "warp operations without _sync are undefined since CUDA 9", "use the _sync form with mask 0xffffffff"),
+         "warp operations without _sync are undefined since CUDA 9",
+         "use the _sync form with mask 0xffffffff"),
         ("tex1Dfetch tex1D tex2D tex3D tex2DLayered tex1DLayered", "TM1017", "textures are not converted yet",
          "read the array through a pointer"),
         ("surf1Dread surf2Dread surf1Dwrite surf2Dwrite", "TM1017", "surfaces are not converted yet",
@@ -363,4 +355,4 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     for name in names.split()
 }  # fmt: skip
 
-__all__ = ["REFUSED", "TABLE", "operation", "pointer_target"]
+__all__ = ["REFUSED", "TABLE", "operation"]

@@ -16,6 +16,7 @@ from tmigrate.converters.cuda.bindings import (
     in_system_header,
     is_null,
 )
+from tmigrate.converters.cuda.lambdas import captures_of
 from tmigrate.converters.cuda.options import LaunchSite
 from tmigrate.converters.cuda.parsing import ParsedFile
 from tmigrate.converters.cuda.refusals import location_of
@@ -107,7 +108,7 @@ class _Walk:
             if cursor.kind == CursorKind.CALL_EXPR:
                 self._call(cursor, kids)
             elif cursor.kind == CursorKind.LAMBDA_EXPR:
-                self._lambda(cursor, kids)
+                self._lambda(cursor)
             if cursor.kind in (CursorKind.DECL_REF_EXPR, CursorKind.CALL_EXPR, CursorKind.MEMBER_REF_EXPR):
                 self._reference(cursor)
             stack += reversed(kids)
@@ -135,14 +136,8 @@ class _Walk:
         if site not in sites:
             sites.append(site)
 
-    def _lambda(self, cursor: Cursor, kids: list[Cursor]) -> None:
-        """The variables that a lambda captures: the references ahead of its parameters and body."""
-        captured: list[Cursor] = []
-        for kid in kids:
-            if kid.kind in (CursorKind.PARM_DECL, CursorKind.COMPOUND_STMT):
-                break
-            target = kid.referenced
-            if kid.kind in (CursorKind.DECL_REF_EXPR, CursorKind.VARIABLE_REF) and not is_null(target):
-                captured.append(target)
+    def _lambda(self, cursor: Cursor) -> None:
         record = cursor.type.get_canonical().get_declaration()
-        self.found.captured[canonical_key(record)] = captured
+        found = captures_of(cursor)
+        if found is not None:
+            self.found.captured[canonical_key(record)] = found

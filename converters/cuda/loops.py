@@ -19,11 +19,30 @@ from tmigrate.converters.cuda.registry import effect, statement, statement_handl
 from tmigrate.converters.cuda.slots import for_slots
 from tmigrate.converters.cuda.statements import block, condition_value
 from tmigrate.tilelang.ir.expressions import (
-    AddressOf, Binary, BinaryOp, Call, Compare, CompareOp, Const, Expr, NamedConst, Subscript, Var, type_of,
+    AddressOf,
+    Binary,
+    BinaryOp,
+    Call,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    NamedConst,
+    Subscript,
+    Var,
+    type_of,
 )  # fmt: skip
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import (
-    Assign, Break, Declare, Evaluate, For, If, Region, Stmt, While,
+    Assign,
+    Break,
+    Declare,
+    Evaluate,
+    For,
+    If,
+    Region,
+    Stmt,
+    While,
 )  # fmt: skip
 from tmigrate.tilelang.ir.types import B1, ArrayType, ScalarType
 
@@ -241,5 +260,3 @@ def _root(place: Expr) -> str:
             return ""
         place = base
     return place.name
-
-

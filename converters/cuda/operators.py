@@ -15,7 +15,7 @@ from tmigrate.converters.cuda.bindings import (
     unary_kind,
 )
 from tmigrate.converters.cuda.context import FunctionContext
-from tmigrate.converters.cuda.conversions import ZERO, address_of, constant, convert, negated
+from tmigrate.converters.cuda.conversions import ZERO, address_of, constant, convert, dereferenced, negated
 from tmigrate.converters.cuda.refusals import location_of, refuse
 from tmigrate.converters.cuda.registry import (
     effect,
@@ -29,6 +29,8 @@ from tmigrate.converters.cuda.types import promoted, usual
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
+    Call,
+    Cast,
     Compare,
     CompareOp,
     Const,
@@ -44,8 +46,8 @@ from tmigrate.tilelang.ir.expressions import (
     Var,
     type_of,
 )  # fmt: skip
-from tmigrate.tilelang.ir.statements import Assign, Declare, If
-from tmigrate.tilelang.ir.types import B1, I32, VOID, PointerType, ScalarType, StructType, Type
+from tmigrate.tilelang.ir.statements import Assign, Declare, Evaluate, If, Stmt
+from tmigrate.tilelang.ir.types import B1, I32, I64, VOID, PointerType, ScalarType, StructType, Type
 
 K = BinaryKind
 
@@ -178,10 +180,7 @@ def unary_place(f: FunctionContext, cursor: Cursor) -> Expr:
     """`*p`, `++x`, `--x` denote places."""
     kind, operand = unary_kind(cursor), children_of(cursor)[0]
     if kind == UnaryKind.DEREF:
-        pointer = value(f, operand)
-        if isinstance(pointer, PointerAdd):
-            return Subscript(pointer.pointer, (pointer.offset,), location=location_of(cursor))
-        return Subscript(pointer, (ZERO,), location=location_of(cursor))
+        return dereferenced(value(f, operand))
     if kind in (UnaryKind.PRE_INC, UnaryKind.PRE_DEC):
         target = place(f, operand)
         _step(f, cursor, target, target)
@@ -253,11 +252,8 @@ def combine(f: FunctionContext, kind: BinaryKind, a: Expr, b: Expr, result: Type
     if not isinstance(result, ScalarType):
         return refuse("TM1013", f"no operator gives {result}", cursor)
     a, b = convert(f, a, result, cursor), convert(f, b, result, cursor)
-    if kind == K.DIV:
-        op = BinaryOp.DIV if result.is_float else BinaryOp.TRUNC_DIV
-    else:
-        op = _ARITHMETIC[kind]
-    return Binary(op, a, b, location=here)
+    division = BinaryOp.DIV if result.is_float else BinaryOp.TRUNC_DIV
+    return Binary(_ARITHMETIC.get(kind, division), a, b, location=here)
 
 
 def _pointer_operation(
@@ -267,7 +263,9 @@ def _pointer_operation(
     ta, tb = type_of(a), type_of(b)
     if kind in _COMPARISONS:
         common = ta if isinstance(ta, PointerType) else tb
-        return Compare(_COMPARISONS[kind], convert(f, a, common, cursor), convert(f, b, common, cursor), location=here)
+        return Compare(
+            _COMPARISONS[kind], convert(f, a, common, cursor), convert(f, b, common, cursor), location=here
+        )
     if kind == K.SUB and isinstance(ta, PointerType) and isinstance(tb, PointerType):
         return convert(f, PointerDifference(a, convert(f, b, ta, cursor), location=here), result, cursor)
     if isinstance(tb, PointerType) and kind == K.ADD:
@@ -289,9 +287,6 @@ def _negative(offset: Expr) -> Expr:
     if isinstance(offset, Const):
         return Const(-offset.value, I32 if abs(offset.value) < 1 << 31 else t)
     if not t.is_signed:
-        from tmigrate.tilelang.ir.expressions import Cast
-        from tmigrate.tilelang.ir.types import I64
-
         offset = Cast(I64, offset, location=offset.location)
     return Unary(UnaryOp.NEG, offset, location=offset.location)
 
@@ -323,7 +318,7 @@ def conditional(f: FunctionContext, cursor: Cursor) -> Expr:
             effect(f, yes)
         with f.region() as b_out:
             effect(f, no)
-        f.emit(If(condition, tuple(a_out), tuple(b_out), location=location_of(cursor)))
+        _emit_choice(f, condition, a_out, b_out, cursor)
         return Const(0, I32)
     with f.region() as a_out:
         a = convert(f, value(f, yes), t, yes)
@@ -349,8 +344,23 @@ def conditional_effect(f: FunctionContext, cursor: Cursor) -> None:
         effect(f, yes)
     with f.region() as b_out:
         effect(f, no)
-    if a_out or b_out:
-        f.emit(If(condition, tuple(a_out), tuple(b_out), location=location_of(cursor)))
+    _emit_choice(f, condition, a_out, b_out, cursor)
+
+
+def _emit_choice(
+    f: FunctionContext, condition: Expr, yes: list[Stmt], no: list[Stmt], cursor: Cursor
+) -> None:
+    """An `if` for a `?:` without value; that of the macro `assert` is one call."""
+    here = location_of(cursor)
+    if not yes and len(no) == 1 and isinstance(no[0], Evaluate) and isinstance(no[0].value, Call):
+        failed = no[0].value
+        if failed.callee == "assert_":
+            f.call("assert_", (condition, failed.arguments[1]), VOID, effectful=True)
+            return
+    if not yes and no:
+        condition, yes, no = negated(condition), no, yes
+    if yes:
+        f.emit(If(condition, tuple(yes), tuple(no), location=here))
 
 
 # ---- assignment --------------------------------------------------------------------------------------
@@ -452,7 +462,9 @@ def cast_place(f: FunctionContext, cursor: Cursor) -> Expr:
     return Subscript(address_of(inner, PointerType(target)), (ZERO,), location=location_of(cursor))
 
 
-@effect_handler(CursorKind.CSTYLE_CAST_EXPR, CursorKind.CXX_STATIC_CAST_EXPR, CursorKind.CXX_FUNCTIONAL_CAST_EXPR)
+@effect_handler(
+    CursorKind.CSTYLE_CAST_EXPR, CursorKind.CXX_STATIC_CAST_EXPR, CursorKind.CXX_FUNCTIONAL_CAST_EXPR
+)
 def cast_effect(f: FunctionContext, cursor: Cursor) -> None:
     """`(void)x;`"""
     effect(f, operand_of_cast(cursor))

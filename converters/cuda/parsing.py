@@ -26,8 +26,7 @@ CUDA_FLAGS = (
 _PARSE_OPTIONS = cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
 
 _EXPLICIT_INSTANCE = re.compile(
-    rb"^[ \t]*template[ \t\n]+(?:__global__[ \t\n]+void|void[ \t\n]+__global__)[ \t\n]+([\w:]+[ \t]*<[^;{}()]*>)",
-    re.MULTILINE,
+    rb"^[ \t]*template\s+(?:__global__\s+void|void\s+__global__)\s+([\w:]+[ \t]*<[^;{}()]*>)", re.MULTILINE
 )
 
 
@@ -171,7 +170,9 @@ def _parse(path: Path, options: FrontEndOptions, headers: tuple[str, ...]) -> Pa
     decoded = full.decode("utf-8", "surrogateescape")
     try:
         unsaved = [(name, decoded)] if full != text and _encodes(decoded) else None
-        unit = cindex.Index.create().parse(name, args=list(flags), unsaved_files=unsaved, options=_PARSE_OPTIONS)
+        unit = cindex.Index.create().parse(
+            name, args=list(flags), unsaved_files=unsaved, options=_PARSE_OPTIONS
+        )
     except cindex.TranslationUnitLoadError:
         fault = Diagnostic("TM1001", "clang cannot read this file at all", Location(name))
         return ParsedFile(name, None, [fault], flags)

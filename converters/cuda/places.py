@@ -15,7 +15,7 @@ from tmigrate.converters.cuda.bindings import (
     is_null,
 )
 from tmigrate.converters.cuda.context import FunctionContext
-from tmigrate.converters.cuda.conversions import ZERO, constant, convert, decay, element_place
+from tmigrate.converters.cuda.conversions import ZERO, address_of, constant, convert, decay, element_place
 from tmigrate.converters.cuda.globals import module_variable
 from tmigrate.converters.cuda.operators import evaluated, type_at
 from tmigrate.converters.cuda.refusals import location_of, refuse
@@ -64,7 +64,7 @@ def name(f: FunctionContext, cursor: Cursor) -> Expr:
     if target.kind == CursorKind.TEMPLATE_NON_TYPE_PARAMETER:
         return evaluated(f, cursor)
     if target.kind in (CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD):
-        refuse("TM1021", f"'{target.spelling}' is used as a value: function pointers are not converted", cursor,
+        refuse("TM1021", f"'{target.spelling}' is used as a value: function pointers stay out", cursor,
                "choose with if or switch, or make the function a template argument")  # fmt: skip
     return refuse("TM1013", f"'{cursor.spelling}' ({target.kind.name}) is not converted", cursor)
 
@@ -84,7 +84,9 @@ def _whole_launch_index(kind: LaunchIndexKind, cursor: Cursor) -> Expr:
     """`threadIdx` as a struct."""
     name = "uint3" if kind in (LaunchIndexKind.THREAD, LaunchIndexKind.BLOCK) else "dim3"
     here = location_of(cursor)
-    return MakeStruct(StructType(name), tuple(LaunchIndex(kind, axis, location=here) for axis in range(3)), location=here)
+    return MakeStruct(
+        StructType(name), tuple(LaunchIndex(kind, axis, location=here) for axis in range(3)), location=here
+    )
 
 
 # ---- members, subscripts, this -----------------------------------------------------------------------
@@ -153,11 +155,19 @@ def this_pointer(f: FunctionContext, cursor: Cursor) -> Expr:
 def subscript(f: FunctionContext, cursor: Cursor) -> Expr:
     """`a[i]`: of an array place the place itself is indexed, not its decayed address."""
     base, index = children_of(cursor)
-    if canonical(base.type).kind not in (TypeKind.POINTER, TypeKind.INCOMPLETEARRAY) and _array_under(base) is None:
+    if (
+        canonical(base.type).kind not in (TypeKind.POINTER, TypeKind.INCOMPLETEARRAY)
+        and _array_under(base) is None
+    ):
         base, index = index, base  # i[a]
     array = _array_under(base)
-    make_base = partial(value, f, base) if array is None else partial(lvalue_place, f, array)
-    root, position = f.ordered([make_base, partial(value, f, index)])
+    if array is None:
+        root, position = f.ordered([partial(value, f, base), partial(value, f, index)])
+    else:
+        root = lvalue_place(f, array)
+        mark = len(f.out)
+        position = value(f, index)
+        root = f.keep_place(root, mark)
     t = type_of(position)
     if isinstance(t, ScalarType) and (t.is_bool or t.bits < 32):
         position = convert(f, position, I32, index)
@@ -196,7 +206,9 @@ def is_lvalue(cursor: Cursor) -> bool:
     kind = cursor.kind
     if kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
         kids = children_of(cursor)
-        return len(kids) == 1 and _same_unqualified(cursor, kids[0]) and is_lvalue(kids[0])
+        if len(kids) != 1 or not is_lvalue(kids[0]):
+            return False
+        return _same_unqualified(cursor, kids[0]) or _is_to_base(cursor, kids[0])
     if kind == CursorKind.DECL_REF_EXPR:
         target = cursor.referenced
         return not is_null(target) and target.kind in (CursorKind.VAR_DECL, CursorKind.PARM_DECL)
@@ -217,6 +229,11 @@ def _same_unqualified(a: Cursor, b: Cursor) -> bool:
     return bool(left.kind == right.kind and _bare(left.spelling) == _bare(right.spelling))
 
 
+def _is_to_base(cursor: Cursor, child: Cursor) -> bool:
+    """Whether an implicit conversion takes an object for its base class."""
+    return bool(canonical(cursor.type).kind == canonical(child.type).kind == TypeKind.RECORD)
+
+
 def _bare(spelling: str) -> str:
     return " ".join(word for word in spelling.split() if word not in ("const", "struct", "class"))
 
@@ -224,7 +241,10 @@ def _bare(spelling: str) -> str:
 def lvalue_place(f: FunctionContext, cursor: Cursor) -> Expr:
     """The place of an expression for which `is_lvalue` holds."""
     while cursor.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
-        cursor = children_of(cursor)[0]
+        child = children_of(cursor)[0]
+        if not _same_unqualified(cursor, child):
+            return convert(f, lvalue_place(f, child), type_at(f, cursor), cursor)
+        cursor = child
     return place(f, cursor)
 
 
@@ -237,6 +257,29 @@ def implicit_place(f: FunctionContext, cursor: Cursor) -> Expr:
     found = place(f, kids[0])
     target = type_at(f, cursor)
     return found if type_of(found) == target else convert(f, found, target, cursor)
+
+
+@value_handler(CursorKind.LAMBDA_EXPR)
+def lambda_value(f: FunctionContext, cursor: Cursor) -> Expr:
+    """A closure: the values, or the addresses, of what it captures."""
+    t = canonical(cursor.type)
+    found = f.types.struct(t, cursor)
+    key = canonical_key(t.get_declaration())
+    captured, fields = f.module.captured.get(key, []), list(t.get_fields())
+    if len(captured) != len(fields):
+        refuse("TM1048", "this lambda's captures are not clear", cursor, "list the captures by name")
+    f.module.device_lambdas.add(key)
+    values: list[Expr] = []
+    for variable, field in zip(captured, fields, strict=True):
+        held = _variable(f, cursor, variable)
+        if is_reference(field.type):
+            held = convert(
+                f, address_of(held, PointerType(type_of(held))), f.types.of(field.type, cursor), cursor
+            )
+        elif isinstance(type_of(held), ArrayType):
+            refuse("TM1048", "an array captured by value is not converted", cursor, "capture a pointer to it")
+        values.append(held)
+    return MakeStruct(found, tuple(values), location=location_of(cursor))
 
 
 @value_handler(CursorKind.UNEXPOSED_EXPR)
@@ -276,8 +319,3 @@ def implicit_effect(f: FunctionContext, cursor: Cursor) -> None:
     for kid in children_of(cursor):
         if kid.kind.is_expression():
             effect(f, kid)
-
-
-def key_of_class(cursor: Cursor) -> int:
-    """The identity of a class declaration."""
-    return canonical_key(cursor)

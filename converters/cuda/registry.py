@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from tmigrate.converters.cuda.bindings import Cursor, CursorKind
 from tmigrate.converters.cuda.context import FunctionContext
@@ -109,9 +109,10 @@ def statement(f: FunctionContext, cursor: Cursor) -> None:
             refuse_kind(cursor)
 
 
-def refuse_kind(cursor: Cursor) -> None:
+def refuse_kind(cursor: Cursor) -> NoReturn:
     """Refuse a construct that no handler knows."""
     code, message, remedy = _REFUSED.get(
-        cursor.kind, ("TM1013", f"this construct ({cursor.kind.name}) is not converted", "write it another way")
+        cursor.kind,
+        ("TM1013", f"this construct ({cursor.kind.name}) is not converted", "write it another way"),
     )
     refuse(code, message, cursor, remedy)

@@ -13,9 +13,7 @@ from tmigrate.converters.cuda.bindings import Cursor, children_of
 from tmigrate.converters.cuda.parsing import ParsedFile
 from tmigrate.converters.cuda.refusals import refuse
 
-_SKIPPED = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)'|[()\[\]{};]""", re.DOTALL
-)
+_SKIPPED = re.compile(rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)'|[()\[\]{};]""", re.DOTALL)
 _HEADER = re.compile(rb"(for|if|while|switch)\s*(?:constexpr\s*)?\(")
 
 
@@ -47,7 +45,8 @@ def header_of(parsed: ParsedFile, cursor: Cursor) -> Header | None:
     match = _HEADER.match(text, start.offset)
     if match is None:
         return None
-    depth, semicolons = 1, []
+    depth = 1
+    semicolons: list[int] = []
     for token in _SKIPPED.finditer(text, match.end()):
         word = token.group()
         if word in b"([{" and len(word) == 1:
@@ -78,7 +77,9 @@ def for_slots(parsed: ParsedFile, cursor: Cursor) -> ForSlots:
         offset = kid.extent.start.offset
         slot = "init" if offset <= first else "condition" if offset <= second else "step"
         if slot in found:  # a condition that declares a variable
-            refuse("TM1030", "this form of 'for' is not converted", cursor, "declare the variable ahead of it")
+            refuse(
+                "TM1030", "this form of 'for' is not converted", cursor, "declare the variable ahead of it"
+            )
         found[slot] = kid
     return ForSlots(found.get("init"), found.get("condition"), found.get("step"), kids[-1])
 

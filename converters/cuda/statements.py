@@ -24,7 +24,14 @@ from tmigrate.converters.cuda.types import canonical, is_reference
 from tmigrate.diagnostics import RefusedError
 from tmigrate.tilelang.ir.expressions import Const, Expr, MakeArray, Subscript, Var, type_of
 from tmigrate.tilelang.ir.statements import (
-    Allocate, Assign, Break, Continue, Declare, If, Region, Return,
+    Allocate,
+    Assign,
+    Break,
+    Continue,
+    Declare,
+    If,
+    Region,
+    Return,
 )  # fmt: skip
 from tmigrate.tilelang.ir.types import B1, I32, VOID, ArrayType, PointerType, Space, StructType
 
@@ -88,7 +95,7 @@ def declare(f: FunctionContext, cursor: Cursor) -> None:
 
 
 def _declare(f: FunctionContext, cursor: Cursor) -> None:
-    space = space_of(f, cursor)
+    space = space_of(cursor)
     if space is Space.SHARED or (is_dynamic(cursor) and space is not None):
         declare_shared(f, cursor, cursor)
         return
@@ -153,7 +160,8 @@ def _constructor(initial: Cursor) -> Cursor | None:
     callee = initial.referenced
     if is_null(callee) or callee.kind != CursorKind.CONSTRUCTOR:
         return None
-    return callee.get_definition() or callee
+    definition: Cursor | None = callee.get_definition()
+    return definition or callee
 
 
 def _runs_constructor(initial: Cursor) -> bool:
@@ -206,15 +214,19 @@ def _declare_reference(f: FunctionContext, cursor: Cursor, initial: Cursor | Non
 
 def _is_fixed(place: Subscript) -> bool:
     """Whether a place is always the same: an array variable at constant indices."""
-    return isinstance(place.base, Var) and isinstance(place.base.type, ArrayType) and all(
-        isinstance(i, Const) for i in place.indices
+    return (
+        isinstance(place.base, Var)
+        and isinstance(place.base.type, ArrayType)
+        and all(isinstance(i, Const) for i in place.indices)
     )
 
 
 def _declare_array(f: FunctionContext, cursor: Cursor, t: ArrayType, initial: Cursor | None) -> None:
     var = f.variable(cursor.spelling, t, unstable=True)
     if initial is not None and initial.kind == CursorKind.CALL_EXPR and not _constructs_nothing(initial):
-        refuse("TM1046", "an array of objects with constructors is not converted", cursor, "fill it in a loop")
+        refuse(
+            "TM1046", "an array of objects with constructors is not converted", cursor, "fill it in a loop"
+        )
     f.emit(Allocate(var, Space.LOCAL, location=location_of(cursor)))
     f.bind(cursor, var)
     if initial is None or initial.kind == CursorKind.CALL_EXPR:
@@ -247,12 +259,12 @@ def if_statement(f: FunctionContext, cursor: Cursor) -> None:
                "declare it ahead of the if")  # fmt: skip
     if len(kids) not in (2, 3):
         refuse("TM1013", "this form of 'if' is not converted", cursor)
-    condition = condition_value(f, kids[0])
     fixed = evaluate(kids[0]) if _is_constexpr(f, cursor) else None
     if fixed is not None:
         for branch in kids[1:2] if fixed else kids[2:]:
             statement(f, branch)
         return
+    condition = condition_value(f, kids[0])
     then = block(f, kids[1])
     otherwise = block(f, kids[2]) if len(kids) == 3 else ()
     f.emit(If(condition, then, otherwise, location=location_of(cursor)))
@@ -280,7 +292,8 @@ def return_statement(f: FunctionContext, cursor: Cursor) -> None:
         f.emit(Return(None, location=here))
         return
     if f.record.reference_result:
-        found = address_of(lvalue_place(f, kids[0]), PointerType(type_of(lvalue_place(f, kids[0]))))
+        target = lvalue_place(f, kids[0])
+        found = address_of(target, PointerType(type_of(target)))
         f.emit(Return(convert(f, found, f.result, cursor), location=here))
         return
     if kids[0].kind == CursorKind.INIT_LIST_EXPR:
@@ -312,5 +325,3 @@ def continue_statement(f: FunctionContext, cursor: Cursor) -> None:
         assert target.flag is not None
         f.emit(Assign(target.flag, Const(True, B1), location=here))
     f.emit(Break(location=here))
-
-

@@ -107,10 +107,10 @@ def _check_scopes(cases: list[_Case]) -> None:
         stack = list(case.statements)
         while stack:
             it = stack.pop()
-            if it.kind == CursorKind.DECL_REF_EXPR and it.referenced is not None:
-                if owner.get(key_of(it.referenced), n) != n:
-                    refuse("TM1031", f"'{it.spelling}' is declared in another case", it,
-                           "declare it ahead of the switch")  # fmt: skip
+            named = it.referenced if it.kind == CursorKind.DECL_REF_EXPR else None
+            if named is not None and owner.get(key_of(named), n) != n:
+                refuse("TM1031", f"'{it.spelling}' is declared in another case", it,
+                       "declare it ahead of the switch")  # fmt: skip
             stack += children_of(it)
 
 
@@ -151,7 +151,8 @@ def _matches(subject: Expr, case: _Case) -> Expr:
     assert isinstance(t, ScalarType)
     here = location_of(case.where)
     tests: list[Expr] = [
-        Compare(CompareOp.EQ, subject, Const(constant(label, t).value, t), location=here) for label in case.labels
+        Compare(CompareOp.EQ, subject, Const(constant(label, t).value, t), location=here)
+        for label in case.labels
     ]
     found = tests[0]
     for test in tests[1:]:
@@ -240,5 +241,3 @@ def _default_match(subject: Expr, others: list[_Case]) -> Expr:
             test = negated(_matches(subject, case))
             found = test if isinstance(found, Const) else Logical(LogicalOp.AND, found, test)
     return found
-
-

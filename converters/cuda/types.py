@@ -51,7 +51,12 @@ _SCALARS: dict[TypeKind, Type] = {
 }  # fmt: skip
 
 REFERENCES = (TypeKind.LVALUEREFERENCE, TypeKind.RVALUEREFERENCE)
-ARRAYS = (TypeKind.CONSTANTARRAY, TypeKind.INCOMPLETEARRAY, TypeKind.VARIABLEARRAY, TypeKind.DEPENDENTSIZEDARRAY)
+ARRAYS = (
+    TypeKind.CONSTANTARRAY,
+    TypeKind.INCOMPLETEARRAY,
+    TypeKind.VARIABLEARRAY,
+    TypeKind.DEPENDENTSIZEDARRAY,
+)
 
 # Types of libraries that have no place in the IR yet, by the start of their names.
 _LIBRARY_TYPES: tuple[tuple[str, str, str, str], ...] = (

@@ -31,7 +31,8 @@
 #define __device__ __attribute__((device))
 #define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
-#define __managed__ __attribute__((managed))
+/* clang knows `managed` for HIP only; libclang shows annotations. */
+#define __managed__ __attribute__((device)) __attribute__((annotate("managed")))
 #define __host__ __attribute__((host))
 #define __grid_constant__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
