@@ -2,7 +2,6 @@
 #ifndef TMIGRATE_CUDA_RUNTIME_H
 #define TMIGRATE_CUDA_RUNTIME_H
 #define __CUDA_RUNTIME_H__
-/* libstdc++ and clang's builtin headers come first: their own use of attribute names must not meet our macros. */
 #if defined(__TMIGRATE_ORACLE__) || defined(__TMIGRATE_RUN__)
 #include <assert.h>
 #include <math.h>
@@ -11,14 +10,7 @@
 #include <string.h>
 #include <time.h>
 #else
-#pragma clang force_cuda_host_device begin
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#pragma clang force_cuda_host_device end
+#include "tmigrate/host_device_headers.h"
 #endif
 #include <new>
 #include <utility>

@@ -11,6 +11,7 @@ struct Kernel {
   const char *closure_name;           /* typeid name of the closure: the kernel's mangled name and a suffix */
   void (*run)(const void *closure);   /* runs one CUDA thread on its own copy */
   const void *closure;
+  size_t closure_size;
   void **arguments;                   /* addresses of the parameters as passed */
   const size_t *sizes;
   int count;
@@ -25,7 +26,7 @@ template <class F> void run_thread(const void *closure) {
 template <class F, class... P> inline void kernel_entry(const std::type_info &type, const F &closure, P &...arguments) {
   void *addresses[] = {(void *)&arguments..., nullptr};
   const size_t sizes[] = {sizeof(P)..., 0};
-  launch(Kernel{type.name(), &run_thread<F>, &closure, addresses, sizes, (int)sizeof...(P)});
+  launch(Kernel{type.name(), &run_thread<F>, &closure, sizeof(F), addresses, sizes, (int)sizeof...(P)});
 }
 
 /* `__device__`, `__constant__` and `__managed__` variables announce themselves. */

@@ -1,100 +1,108 @@
-/* Memory after a converted version against memory after the original. */
-#include <algorithm>
-#include <cmath>
-#include <cstring>
+#include "compare.h"
 
-#include "replay.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 namespace tm_oracle {
 
-namespace {
-bool masked(const std::vector<bool> *mask, size_t offset, size_t width) {
-  if (!mask) return false;
-  for (size_t k = offset; k < offset + width && k < mask->size(); ++k)
-    if ((*mask)[k]) return true;
-  return false;
+Snapshot Snapshot::take() {
+  Snapshot made;
+  for (Allocation *a : allocations()) {
+    Part part{a, std::unique_ptr<unsigned char[]>(new unsigned char[a->size ? a->size : 1])};
+    std::memcpy(part.bytes.get(), a->base, a->size);
+    made.parts.push_back(std::move(part));
+  }
+  return made;
 }
 
-/* The float stored by the shadow run that holds the byte, if any. */
-const ShadowCell *cell_at(const ShadowMap *shadow, const unsigned char *byte, const unsigned char **start) {
-  if (!shadow) return nullptr;
-  for (int back = 0; back < 8; ++back) {
-    auto found = shadow->stored.find(byte - back);
-    if (found == shadow->stored.end() || found->second.bytes <= back) continue;
-    *start = byte - back;
-    return &found->second;
+void Snapshot::restore() const {
+  constexpr size_t chunk = 4096;
+  for (const Part &part : parts)
+    for (size_t at = 0; at < part.allocation->size; at += chunk) {
+      const size_t size = std::min(chunk, part.allocation->size - at);
+      if (std::memcmp(part.allocation->base + at, part.bytes.get() + at, size) != 0)
+        std::memcpy(part.allocation->base + at, part.bytes.get() + at, size);
+    }
+}
+
+const unsigned char *Snapshot::at(const void *address) const {
+  for (const Part &part : parts) {
+    const unsigned char *base = part.allocation->base;
+    if (address >= base && address < base + part.allocation->size)
+      return part.bytes.get() + ((const unsigned char *)address - base);
   }
   return nullptr;
 }
 
-/* Whether a float may stand for the shadow's value; notes how far it is away. */
-bool within(const ShadowCell &cell, double actual, Comparison &result) {
-  const tm_shadow &s = cell.value;
-  const double value = s.value + s.low;
-  result.expected_value = value;
-  result.actual_value = actual;
-  const double native = s.native;
-  if (std::isnan(native) || std::isnan(value)) return std::isnan(actual) && std::isnan(native);
-  if (std::isinf(native) || std::isinf(value)) return actual == native;
-  const double ulp = unit_in_last_place(value, cell.bytes);
-  const double distance = std::fabs((actual - s.value) - s.low);
-  result.allowance = s.error + ulp;
-  result.max_ulp = std::max(result.max_ulp, distance / ulp);
-  result.max_ratio = std::max(result.max_ratio, distance / result.allowance);
-  return distance <= result.allowance;
-}
-
-void note_mismatch(Comparison &result, const Block &block, size_t offset, size_t width) {
-  result.allocation = block.allocation;
-  result.offset = offset;
-  result.width = std::min<size_t>(width, 8);
-  std::memcpy(result.expected, block.bytes.data() + offset, result.width);
-  std::memcpy(result.actual, block.allocation->base + offset, result.width);
-}
-
-void compare_block(const Block &block, const std::vector<bool> *mask, const ShadowMap *shadow, Comparison &result) {
-  const unsigned char *base = block.allocation->base;
-  for (size_t k = 0; k < block.bytes.size(); ++k) {
-    if (base[k] == block.bytes[k]) continue;
-    const unsigned char *start = base + k;
-    const ShadowCell *cell = cell_at(shadow, base + k, &start);
-    const size_t first = start - base, width = cell ? (size_t)cell->bytes : 1;
-    if (masked(mask, first, width)) {
-      k = first + width - 1;
-      continue;
+namespace {
+/* Calls found(part, offset) for every byte in which memory differs from the snapshot. */
+template <class F> void each_difference(const Snapshot &expected, F found) {
+  constexpr size_t chunk = 4096;
+  for (size_t i = 0; i < expected.count(); ++i) {
+    const Allocation &a = expected.allocation(i);
+    for (size_t at = 0; at < a.size; at += chunk) {
+      const size_t size = std::min(chunk, a.size - at);
+      if (std::memcmp(a.base + at, expected.bytes(i) + at, size) == 0) continue;
+      for (size_t k = at; k < at + size; ++k)
+        if (a.base[k] != expected.bytes(i)[k]) found(i, k);
     }
-    result.equal = false;
-    Comparison trial = result;
-    const bool fine = cell && within(*cell, read_float(start, cell->bytes), trial);
-    if (!result.agrees) { /* the first mismatch is kept whole */
-      trial.expected_value = result.expected_value, trial.actual_value = result.actual_value;
-      trial.allowance = result.allowance;
-    }
-    if (fine || result.agrees) result = trial;
-    if (!fine) {
-      if (result.agrees) {
-        result.is_float = cell != nullptr;
-        note_mismatch(result, block, first, std::min(width, block.bytes.size() - first));
-      }
-      result.agrees = false;
-      result.bytes += width;
-    }
-    k = first + width - 1;
   }
+}
+
+std::string hex(const unsigned char *bytes, size_t size) {
+  std::string text;
+  char pair[4];
+  for (size_t i = 0; i < size; ++i) std::snprintf(pair, sizeof pair, "%02x", bytes[i]), text += pair;
+  return text;
 }
 }  // namespace
 
-Comparison compare(const Snapshot &expected, const Mask &mask, const ShadowMap *shadow) {
-  Comparison result;
-  if (shadow) result.floats = shadow->stored.size();
-  for (const Block &block : expected) {
-    result.exact_bytes += block.bytes.size();
-    if (block.bytes.empty() || std::memcmp(block.allocation->base, block.bytes.data(), block.bytes.size()) == 0)
-      continue;
-    auto found = mask.find(block.allocation);
-    compare_block(block, found == mask.end() ? nullptr : &found->second, shadow, result);
-  }
-  return result;
+void Mask::add_differences(const Snapshot &expected) {
+  bytes.resize(expected.count());
+  each_difference(expected, [&](size_t part, size_t offset) {
+    if (bytes[part].empty()) bytes[part].resize(expected.allocation(part).size);
+    if (!bytes[part][offset]) ++count;
+    bytes[part][offset] = true;
+  });
+}
+
+Mismatch compare_exactly(const Snapshot &expected, const Mask &mask) {
+  Mismatch first;
+  each_difference(expected, [&](size_t part, size_t offset) {
+    if (mask.has(part, offset)) return;
+    if (first.bytes++ == 0) first.part = part, first.offset = offset;
+  });
+  return first;
+}
+
+std::string mismatch_text(const Snapshot &expected, const Mismatch &m, const std::string &extra) {
+  const Allocation &a = expected.allocation(m.part);
+  const size_t start = m.offset / 8 * 8, size = std::min<size_t>(8, a.size - start);
+  const std::string name = a.kind == VARIABLE ? json_text(a.name) : std::to_string(a.number);
+  return "{\"allocation\": " + name + ", \"kind\": \"" + kind_name(a.kind) + "\", \"offset\": " +
+         std::to_string(m.offset) + ", \"size\": " + std::to_string(a.size) + ", \"expected\": \"" +
+         hex(expected.bytes(m.part) + start, size) + "\", \"actual\": \"" + hex(a.base + start, size) +
+         "\", \"bytes\": " + std::to_string(m.bytes) + extra + "}";
+}
+
+size_t count_changes(const Snapshot &before) {
+  size_t changes = 0;
+  each_difference(before, [&](size_t, size_t) { ++changes; });
+  return changes;
+}
+
+const char *compare_printed(const std::string &expected, const std::string &actual) {
+  if (expected == actual) return "equal";
+  auto lines = [](const std::string &text) {
+    std::vector<std::string> all(1);
+    for (char c : text)
+      if (c == '\n') all.emplace_back();
+      else all.back() += c;
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  return lines(expected) == lines(actual) ? "reordered" : "differs";
 }
 
 }  // namespace tm_oracle

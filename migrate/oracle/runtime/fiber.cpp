@@ -65,8 +65,7 @@ void *new_fiber(void (*entry)(), void **stack) {
   *stack = base;
   void **top = (void **)(base + guard_size + stack_size);
 #if defined(__x86_64__)
-  *--top = nullptr; /* keeps the stack aligned as after a call */
-  *--top = nullptr;
+  *--top = nullptr; /* where a return address would stand: the stack is aligned as after a call */
   *--top = (void *)entry;
   for (int i = 0; i < 6; ++i) *--top = nullptr;
 #else

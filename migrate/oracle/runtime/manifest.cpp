@@ -1,107 +1,147 @@
-/* Reads the manifest (REPLAY.md) and loads the objects that it names. */
+#include "manifest.h"
+
 #include <dlfcn.h>
 
+#include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
-
-#include "replay.h"
 
 namespace tm_oracle {
 
 namespace {
-std::map<std::string, Object> &objects() {
-  static std::map<std::string, Object> table;
-  return table;
+std::vector<std::string> fields(const std::string &line) {
+  std::vector<std::string> result(1);
+  for (char c : line)
+    if (c == '\t') result.emplace_back();
+    else if (c != '\r') result.back() += c;
+  return result;
 }
 
-std::vector<std::string> split(const std::string &line) {
-  std::vector<std::string> words;
-  std::string word;
-  std::istringstream in(line);
-  while (std::getline(in, word, '\t')) words.push_back(word);
-  return words;
-}
-
-Version version(const std::vector<std::string> &words) {
-  Version made;
-  if (words.size() >= 3 && objects().count(words[1])) made = {&objects()[words[1]], words[2]};
-  return made;
-}
-
-void read_kernel_record(ReplayEntry &kernel, const std::vector<std::string> &words) {
-  const std::string &kind = words[0];
-  std::vector<std::string> rest(words.begin() + 1, words.end());
-  if (kind == "thread") kernel.thread = version(words);
-  if (kind == "shadow") kernel.shadow = version(words);
-  if (kind == "lifted") kernel.lifted = version(words);
-  if (kind == "coverage") kernel.coverage_count = std::strtoul(words.at(1).c_str(), nullptr, 10);
-  if (kind == "parameters") kernel.parameters = rest;
-  if (kind == "pointees") kernel.pointees = rest;
-  if (kind == "integers") kernel.integers = words.at(1) == "yes";
-}
-
-std::map<std::string, ReplayEntry> read_manifest(const char *path) {
-  std::map<std::string, ReplayEntry> table;
-  std::ifstream in(path);
-  std::string line;
-  ReplayEntry *kernel = nullptr;
-  while (std::getline(in, line)) {
-    const std::vector<std::string> words = split(line);
-    if (words.size() < 2) continue;
-    if (words[0] == "object" && words.size() >= 3) {
-      objects()[words[1]].id = words[1];
-      objects()[words[1]].path = words[2];
-    } else if (words[0] == "globals") {
-      objects()[words[1]].variable_names.assign(words.begin() + 2, words.end());
-    } else if (words[0] == "kernel") {
-      kernel = &table[words[1]];
-      kernel->mangled = words[1];
-    } else if (kernel) {
-      read_kernel_record(*kernel, words);
-    }
+Version version_of(Manifest &m, const std::vector<std::string> &f) {
+  Version v;
+  if (f.size() == 3 && m.objects.count(f[1])) {
+    v.object = &m.objects[f[1]];
+    v.symbol = f[2];
+  } else {
+    m.fault = "a version names no object: " + (f.size() > 1 ? f[1] : std::string());
   }
-  for (auto &entry : table) entry.second.coverage.assign(entry.second.coverage_count, 0);
-  return table;
+  return v;
 }
 
-/* Opens an object apart from all others, and finds the addresses of the original's variables for it. */
+void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel *&kernel) {
+  const std::string &kind = f[0];
+  if (kind == "object" && f.size() == 3) m.objects[f[1]].path = f[2];
+  else if (kind == "globals" && f.size() >= 2) m.objects[f[1]].globals.assign(f.begin() + 2, f.end());
+  else if (kind == "kernel" && f.size() == 2) kernel = &m.kernels[f[1]], kernel->name = f[1];
+  else if (!kernel) m.fault = "record outside a kernel: " + kind;
+  else if (kind == "thread") kernel->thread = version_of(m, f);
+  else if (kind == "shadow") kernel->shadow = version_of(m, f);
+  else if (kind == "lifted") kernel->lifted = version_of(m, f);
+  else if (kind == "coverage" && f.size() == 2) kernel->coverage_points = std::strtoul(f[1].c_str(), nullptr, 10);
+  else if (kind == "parameters") kernel->parameters.assign(f.begin() + 1, f.end());
+  else if (kind == "integers" && f.size() == 2) kernel->integers = f[1] == "yes";
+  else m.fault = "unknown record: " + kind;
+}
+
 void open_object(Object &object) {
-  object.loaded = true;
+  object.opened = true;
   object.handle = dlopen(object.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!object.handle) {
-    object.fault = dlerror();
+    const char *message = dlerror();
+    object.fault = message ? message : "dlopen failed";
     return;
   }
-  for (const std::string &name : object.variable_names) {
-    Allocation *found = find_variable(name);
-    if (!found) object.fault = "the program has no variable " + name;
-    object.variables.push_back(found ? found->base : nullptr);
+  for (const std::string &name : object.globals) {
+    if (name.empty()) continue;
+    Allocation *variable = find_variable(name);
+    if (!variable) object.fault = "the program has no variable " + name;
+    object.addresses.push_back(variable ? variable->base : nullptr);
   }
+}
+
+/* Services */
+
+int print(void *context, const char *format, ...) {
+  Call &call = *static_cast<Call *>(context);
+  va_list values, again;
+  va_start(values, format);
+  va_copy(again, values);
+  const int size = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  if (size > 0) {
+    std::string text((size_t)size + 1, '\0');
+    std::vsnprintf(&text[0], text.size(), format, values);
+    text.resize((size_t)size);
+    if (call.to_stdout) std::fputs(text.c_str(), stdout);
+    else call.printed += text;
+  }
+  va_end(values);
+  return size;
+}
+
+size_t extent(void *, const void *pointer) {
+  Allocation *found = find_allocation(pointer);
+  return found ? (size_t)(found->base + found->size - (const unsigned char *)pointer) : SIZE_MAX;
+}
+
+void note(void *context, int kind, const char *message, const char *file, int line, const uint32_t block[3],
+          const uint32_t thread[3]) {
+  Call &call = *static_cast<Call *>(context);
+  auto triple = [](const uint32_t v[3]) {
+    if (!v) return std::string("[0, 0, 0]");
+    return "[" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + "]";
+  };
+  if (call.to_stdout)
+    std::fprintf(stderr, "%s:%d: block %s, thread %s: %s\n", file ? file : "?", line, triple(block).c_str(),
+                 triple(thread).c_str(), message ? message : "");
+  if (call.reports.size() >= 20) return;
+  call.reports.push_back("{\"kind\": " + std::to_string(kind) + ", \"message\": " + json_text(message ? message : "") +
+                         ", \"file\": " + json_text(file ? file : "") + ", \"line\": " + std::to_string(line) +
+                         ", \"block\": " + triple(block) + ", \"thread\": " + triple(thread) + "}");
 }
 }  // namespace
 
-std::map<std::string, ReplayEntry> &entries() {
-  static std::map<std::string, ReplayEntry> table = read_manifest(std::getenv("TMIGRATE_REPLAY"));
-  return table;
+Manifest read_manifest(const char *path) {
+  Manifest m;
+  std::ifstream file(path);
+  if (!file) m.fault = std::string("cannot read ") + path;
+  std::string line;
+  Entry_of_kernel *kernel = nullptr;
+  bool first = true;
+  while (std::getline(file, line)) {
+    if (line.empty()) continue;
+    const std::vector<std::string> f = fields(line);
+    if (first) {
+      if (f.size() != 2 || f[0] != "tmigrate-manifest" || f[1] != "1") m.fault = "not a manifest of version 1";
+      first = false;
+      continue;
+    }
+    read_record(m, f, kernel);
+  }
+  if (first && m.fault.empty()) m.fault = "the manifest is empty";
+  for (auto &entry : m.kernels) entry.second.coverage.assign(entry.second.coverage_points, 0);
+  return m;
 }
 
-ReplayEntry *find_entry(const std::string &mangled) {
-  auto found = entries().find(mangled);
-  return found == entries().end() ? nullptr : &found->second;
+std::string Version::resolve() {
+  if (!object) return "not listed";
+  if (!object->opened) open_object(*object);
+  if (!object->fault.empty()) return object->fault;
+  if (!function) function = (tm_kernel)dlsym(object->handle, symbol.c_str());
+  return function ? "" : "the object has no symbol " + symbol;
 }
 
-tm_kernel load(Version &version, std::string *fault) {
-  if (!version.object) return nullptr;
-  Object &object = *version.object;
-  if (!object.loaded) open_object(object);
-  *fault = object.fault;
-  if (!fault->empty()) return nullptr;
-  auto found = (tm_kernel)load_symbol(object, version.symbol.c_str());
-  if (!found) *fault = object.id + " has no symbol " + version.symbol;
-  return found;
+int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,
+                 Call &call) {
+  tm_services services = {&call, print, extent, nullptr, note};
+  tm_launch described = {{launch.grid.x, launch.grid.y, launch.grid.z},
+                         {launch.block.x, launch.block.y, launch.block.z},
+                         launch.shared,
+                         version.object->addresses.data(),
+                         coverage,
+                         &services};
+  return version.function(&described, arguments);
 }
-
-void *load_symbol(Object &object, const char *name) { return object.handle ? dlsym(object.handle, name) : nullptr; }
 
 }  // namespace tm_oracle

@@ -188,7 +188,8 @@ void check_all_padding(const char *when) {
 
 Variable::Variable(const void *address, size_t size, const char *type_name, const char *kind) {
   auto *made = new Allocation{(unsigned char *)const_cast<void *>(address), size,
-                              std::strcmp(kind, "managed") == 0 ? VARIABLE : VARIABLE, 0, variable_name(type_name)};
+                              VARIABLE, 0, variable_name(type_name)};
+  (void)kind;
   insert_sorted(made);
   checker::allocated(*made, true);
 }
@@ -293,6 +294,11 @@ cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, si
 
 cudaError_t tm_symbol_copy(const void *symbol, size_t size, const void *other, size_t count, size_t offset, int to) {
   if (offset + count > size) return set_error(cudaErrorInvalidValue), cudaErrorInvalidValue;
+  if (!find_allocation(symbol)) { /* an instance of a variable template: it has no registrar */
+    auto *made = new Allocation{(unsigned char *)const_cast<void *>(symbol), size, VARIABLE, 0, ""};
+    insert_sorted(made);
+    checker::allocated(*made, true);
+  }
   void *inside = (char *)const_cast<void *>(symbol) + offset;
   return to ? copy(inside, other, count) : copy(const_cast<void *>(other), inside, count);
 }

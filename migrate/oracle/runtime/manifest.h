@@ -1,0 +1,65 @@
+/* The manifest of converted kernels, and how one of their versions is called. */
+#ifndef TM_MANIFEST_H
+#define TM_MANIFEST_H
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime.h"
+#include "tm_abi.h"
+
+namespace tm_oracle {
+
+struct Object {
+  std::string path;
+  std::vector<std::string> globals;
+  bool opened = false;
+  void *handle = nullptr;
+  std::string fault;
+  std::vector<void *> addresses;
+};
+
+struct Version {
+  Object *object = nullptr;
+  std::string symbol;
+  tm_kernel function = nullptr;
+  bool listed() const { return object != nullptr; }
+  /* Opens the object and finds the symbol; what is missing, or empty. */
+  std::string resolve();
+};
+
+struct Entry_of_kernel {
+  std::string name;
+  Version thread, shadow, lifted;
+  size_t coverage_points = 0;
+  std::vector<std::string> parameters;
+  bool integers = false;
+  /* what happened so far */
+  unsigned launches = 0, compared = 0;
+  std::map<std::string, unsigned> configurations;
+  std::set<std::string> skipped;
+  std::vector<unsigned char> coverage;
+};
+
+struct Manifest {
+  std::map<std::string, Object> objects;
+  std::map<std::string, Entry_of_kernel> kernels;
+  std::string fault;
+};
+
+/* Reads the manifest at `path`; faults are in .fault. */
+Manifest read_manifest(const char *path);
+
+/* What a call of a version printed and reported. */
+struct Call {
+  std::string printed;
+  std::vector<std::string> reports; /* JSON objects */
+  bool to_stdout = false;
+};
+/* Calls a resolved version; its return value. */
+int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,
+                 Call &call);
+
+}  // namespace tm_oracle
+#endif
