@@ -91,7 +91,12 @@ def compile_flags(options: ConvertOptions) -> list[str]:
 def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
     function = thread.function(kernel.name)
     assert function is not None
-    points = outcome.converted.points[kernel.name]
+    fault = outcome.converted.thread.faults.get(kernel.name)
+    if fault is not None:
+        return Judged(
+            Verdict(Status.CONVERTED, fault.code, fault.message.splitlines()[0]), diagnostics=(fault,)
+        )
+    points = dict(enumerate(outcome.converted.thread.points(kernel.name)))
     evidence = evidence_of(
         outcome.replay, kernel.symbol, points, reads_clock=_reads_clock(function), failure=outcome.failure
     )

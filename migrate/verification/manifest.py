@@ -9,7 +9,7 @@ from pathlib import Path
 from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, Reduce, ReduceOp, type_of
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.tilelang.ir.types import BF16, F16, F32, F64, is_float
+from tmigrate.tilelang.ir.types import BF16, F16, F32, F64, PointerType, ScalarType, is_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class KernelEntry:
     lifted: Version | None = None
     coverage: int = 0
     parameters: tuple[str, ...] = ()
+    pointees: tuple[str, ...] = ()
     integers: bool = False
 
 
@@ -60,6 +61,7 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
     rows.append(("coverage", str(kernel.coverage)))
     if kernel.parameters:
         rows.append(("parameters", *kernel.parameters))
+        rows.append(("pointees", *kernel.pointees))
     rows.append(("integers", "yes" if kernel.integers else "no"))
     return rows
 
@@ -67,6 +69,16 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
 def parameter_kinds(function: Function) -> tuple[str, ...]:
     """`f32`, `f64` ... for float scalars, `-` for the rest, as the manifest wants them."""
     return tuple(str(p.type) if p.type in (F16, BF16, F32, F64) else "-" for p in function.parameters)
+
+
+def pointee_kinds(function: Function) -> tuple[str, ...]:
+    """The element type of each pointer to numbers, `-` for other parameters."""
+    return tuple(
+        str(p.type.pointee)
+        if isinstance(p.type, PointerType) and isinstance(p.type.pointee, ScalarType)
+        else "-"
+        for p in function.parameters
+    )
 
 
 _EXACT = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})

@@ -179,6 +179,22 @@ class Probe:
         self.limits = limits
         used = _variables_used(self.module, self.function)
         self.variables = tuple(v for v in module.variables if v.name in used)
+        self.scalar_names = {slot.name for slot in self.slots if slot.kind is not POINTER}
+        kinds = [kind for slot in self.slots for kind in self.kinds(slot)]
+        kinds += [kind for v in self.variables for _, kind in self.program.scope.leaves(v.type)]
+        scalars = [kind for kind in kinds if isinstance(kind, ScalarType)]
+        self.has_integer_memory = any(kind.is_integer for kind in scalars)
+        self.has_float_memory = any(kind.is_float for kind in scalars)
+
+    def kinds(self, slot: Slot) -> tuple[CellKind, ...]:
+        """What the memory behind a pointer slot is made of; nothing for a scalar or a `void` pointer."""
+        if slot.pointee is None or isinstance(slot.pointee, VoidType):
+            return ()
+        return tuple(kind for _, kind in self.program.scope.leaves(slot.pointee))
+
+    def width(self, t: Type) -> int:
+        """The size of an element in bytes; a `void` pointer counts bytes."""
+        return 1 if isinstance(t, VoidType) else size_of(t, self.structs)
 
     def run(self, case: Case, order: int | None = None) -> Probed:
         """Run one case; `order` seeds the order of threads."""
