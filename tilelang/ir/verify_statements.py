@@ -115,7 +115,8 @@ def loop_ranges(view: View) -> Iterator[Finding]:
 def loop_bounds(view: View) -> Iterator[Finding]:
     """The body of a `for` writes nothing that its bounds read."""
     for visit, s in view.of(For):
-        read = {n.name for n in walk((s.start, s.stop)) if isinstance(n, Var)}
+        shapes = {id(n.tensor) for n in walk((s.start, s.stop)) if isinstance(n, Extent)}
+        read = {n.name for n in walk((s.start, s.stop)) if isinstance(n, Var) and id(n) not in shapes}
         for n in walk(s.body):
             place = n.target if isinstance(n, Assign) else n.place if isinstance(n, AddressOf) else None
             root = None if place is None else root_of(place)

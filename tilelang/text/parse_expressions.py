@@ -354,9 +354,9 @@ class ExpressionParser:
     # ---- calls ---------------------------------------------------------------------------------------
 
     def call(self, it: ast.Call, expected: Type | None) -> Expr:
-        tensor_call = self.tensor_call(it)
-        if tensor_call is not None:
-            return tensor_call
+        named = self.named_call(it)
+        if named is not None:
+            return named
         if it.keywords:
             self.scope.fail("TM2005", "calls take no keyword arguments here", it.keywords[0].value)
         if is_type_text(it.func, self.scope):
@@ -371,26 +371,29 @@ class ExpressionParser:
             return special(self, it)
         return self.plain_call(name, it, expected)
 
-    def tensor_call(self, it: ast.Call) -> Expr | None:
-        """`softmax(x, dim=1)` or `x.softmax(dim=1)` where x is a whole tensor; None for any other call."""
+    def named_call(self, it: ast.Call) -> Expr | None:
+        """`x.softmax(dim=1)`, `softmax(x, dim=1)`: calls that only whole tensors have; None for others."""
         if isinstance(it.func, ast.Attribute):
-            return read_call(self, it.func.attr, self.parse(it.func.value), it.args, it)
-        if not isinstance(it.func, ast.Name) or not it.args or it.func.id in self.scope.functions:
-            return None
-        name = ALIASES.get(it.func.id, it.func.id)
-        if name not in tensor_operations() or isinstance(it.args[0], ast.GeneratorExp):
-            return None
-        operands = [None if literal_value(a) is not None else self.parse(a) for a in it.args[:2]]
-        if not any(map(is_tensor, operands)):
-            return None
-        first = operands[0] or self.parse(it.args[0], element_type(operands))
-        return read_call(self, name, first, it.args[1:], it)
+            base = self.parse(it.func.value)
+            if not is_tensor(base):
+                self.scope.fail("TM2002", f"`{ast.unparse(it.func)}` cannot be called here", it)
+            return read_call(self, it.func.attr, [base], [it.func.value, *it.args], it)
+        if it.keywords and isinstance(it.func, ast.Name) and it.args and it.func.id in tensor_operations():
+            first = self.parse(it.args[0])
+            if is_tensor(first):
+                return read_call(self, it.func.id, [first], it.args, it)
+        return None
 
     def plain_call(self, name: str, it: ast.Call, expected: Type | None) -> Expr:
         function = self.scope.functions.get(name)
-        if function is None and name not in INTRINSICS:
+        known = function is not None or name in INTRINSICS or ALIASES.get(name, name) in tensor_operations()
+        if not known:
             self.scope.fail("TM2003", f"`{name}` is neither an operation nor a function of this module", it)
         first = [None if literal_value(a) is not None else self.parse(a) for a in it.args]
+        if function is None and any(map(is_tensor, first)):
+            return read_call(self, name, first, it.args, it)
+        if function is None and name not in INTRINSICS:
+            self.scope.fail("TM2005", f"`{name}` works on whole tensors", it)
         types = argument_types(name, function, [None if a is None else type_of(a) for a in first])
         if all(t is None for t in types) and expected is not None:
             types = [expected for _ in types]

@@ -42,6 +42,14 @@ def is_type_text(it: ast.expr, scope: Scope) -> bool:
     )
 
 
+def is_open(it: ast.expr, scope: Scope) -> bool:
+    """Whether a tensor type leaves its element type or its shape to be bound: `Tensor[M, K]`, `Tensor[f32]`."""
+    if not (isinstance(it, ast.Subscript) and isinstance(it.value, ast.Name) and it.value.id == "Tensor"):
+        return False
+    arguments = it.slice.elts if isinstance(it.slice, ast.Tuple) else [it.slice]
+    return len(arguments) == 1 or not is_type_text(arguments[0], scope)
+
+
 def parse_type(it: ast.expr, scope: Scope) -> Type:
     """The type that `it` writes."""
     if isinstance(it, ast.Constant) and isinstance(it.value, str):

@@ -7,14 +7,16 @@ The file is read with Python's own parser; what a kernel file may hold at its to
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tmigrate.diagnostics import Diagnostic, SourceError
 from tmigrate.locations import Location
-from tmigrate.tilelang.ir.expressions import Expr, NamedConst, Var
+from tmigrate.tilelang.ir.expressions import Expr, NamedConst, Var, type_of
 from tmigrate.tilelang.ir.module import Function, FunctionKind, GlobalVariable, Level, Module
+from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.statements import Region, Return
 from tmigrate.tilelang.ir.structs import alignment_of, size_of
 from tmigrate.tilelang.ir.types import (
     VOID,
@@ -26,13 +28,15 @@ from tmigrate.tilelang.ir.types import (
     Type,
     is_integer,
 )
+from tmigrate.tilelang.passes.unique_names import unique_names
 from tmigrate.tilelang.text.comments import CommentTable, read_comments
-from tmigrate.tilelang.text.parse_expressions import ExpressionParser
+from tmigrate.tilelang.text.parse_expressions import ExpressionParser, parse_shape
 from tmigrate.tilelang.text.parse_statements import StatementParser
-from tmigrate.tilelang.text.parse_types import parse_type, static_int
+from tmigrate.tilelang.text.parse_types import is_open, is_type_text, parse_type, static_int
 from tmigrate.tilelang.text.scope import Scope, TypeFound
 
-_KINDS = {kind.value: kind for kind in FunctionKind}
+# `tile_optimize` is a kernel at the tensor level; what it asks of a schedule is no part of the IR.
+_DECORATORS = {**{kind.value: kind for kind in FunctionKind}, "tile_optimize": FunctionKind.KERNEL}
 _VARIABLES = {s.value: s for s in (Space.GLOBAL, Space.CONSTANT, Space.MANAGED, Space.SHARED)}
 # Types of parameters that a call's arguments bind: by function, then by parameter.
 Bindings = Mapping[str, Mapping[str, Type]]
@@ -41,9 +45,13 @@ Bindings = Mapping[str, Mapping[str, Type]]
 class ModuleParser:
     """Reads one file: docstring, imports, constants, dimensions, structs, variables and functions."""
 
-    def __init__(self, text: str, name: str, file: str, bindings: Bindings) -> None:
+    def __init__(
+        self, text: str, name: str, file: str, bindings: Bindings, dimensions: Sequence[str] = ()
+    ) -> None:
         self.name = name
         self.scope = Scope(file)
+        self.scope.declare_dimensions(list(dimensions))
+        self.inferred: set[str] = set()
         self.bindings = bindings
         self.tree = _python(text, file)
         self.comments = read_comments(text)
@@ -156,22 +164,22 @@ class ModuleParser:
 
     def signature(self, it: ast.FunctionDef) -> None:
         """Note a function's types, so that others can call it whatever the order."""
-        kind = next((k for k in _KINDS if _decorated(it.decorator_list, k)), None)
+        kind = next((k for k in _DECORATORS if _decorated(it.decorator_list, k)), None)
         if kind is None:
             self.scope.fail("TM2002", f"`{it.name}` has no tile decorator", it, "write @tile_kernel above it")
         options = _decorator_options(it.decorator_list, kind, it, self.scope)
-        level = str(options.get("level", "loop"))
+        level = str(options.get("level", "tensor" if kind == "tile_optimize" else "loop"))
         if level not in {entry.value for entry in Level}:
             self.scope.fail("TM2005", f"`{level}` is not a level", it, "use thread, loop or tensor")
         self.order.append(it.name)
         self.bodies.append(it)
         place = self.comments.marks.get(it.lineno) or self.scope.place(it)
-        parameters, result = self._header(it, _KINDS[kind])
+        parameters, result = self._header(it, Level(level))
         self.scope.functions[it.name] = Function(
             it.name,
             parameters,
             (),
-            _KINDS[kind],
+            _DECORATORS[kind],
             Level(level),
             result,
             tuple(self.scope.used_dimensions.values()),
@@ -180,7 +188,7 @@ class ModuleParser:
             place,
         )
 
-    def _header(self, it: ast.FunctionDef, kind: FunctionKind) -> tuple[tuple[Var, ...], Type]:
+    def _header(self, it: ast.FunctionDef, level: Level) -> tuple[tuple[Var, ...], Type]:
         """Parameters and result type; extents may use the scalar parameters, wherever these stand."""
         scope = self.scope
         if it.args.vararg or it.args.kwarg or it.args.kwonlyargs or it.args.defaults:
@@ -198,7 +206,11 @@ class ModuleParser:
             t = bound[a.arg] if a.arg in bound else self._parameter_type(a)
             self._note_dimensions(t)
             parameters.append(Var(a.arg, t))
-        return tuple(parameters), VOID if it.returns is None else self._result_type(it, bound)
+        if it.returns is None:
+            if level is Level.TENSOR:
+                self.inferred.add(it.name)
+            return tuple(parameters), VOID
+        return tuple(parameters), self._result_type(it, bound)
 
     def _parameter_type(self, a: ast.arg) -> Type:
         if a.annotation is None:
@@ -209,8 +221,14 @@ class ModuleParser:
         return parse_type(a.annotation, self.scope)
 
     def _result_type(self, it: ast.FunctionDef, bound: Mapping[str, Type]) -> Type:
+        """The result's type; an open one, as `Tensor[M, N]`, is found from what is returned."""
         assert it.returns is not None
-        return bound["return"] if "return" in bound else parse_type(it.returns, self.scope)
+        if "return" in bound:
+            return bound["return"]
+        if is_open(it.returns, self.scope):
+            self.inferred.add(it.name)
+            return VOID
+        return parse_type(it.returns, self.scope)
 
     def _note_dimensions(self, t: Type) -> None:
         """Note the dimension names in a bound type, which was not read from text."""
@@ -233,9 +251,29 @@ class ModuleParser:
                         "TM2004", f"`{found.name}` is used with several types", it, "declare its type"
                     )
                 hints[found.name] = found.type
-        self.scope.functions[it.name] = replace(
-            declared, body=body, dimensions=tuple(self.scope.used_dimensions.values())
+        result = declared.result
+        if it.name in self.inferred:
+            result = self._inferred_result(it, body)
+        whole = replace(
+            declared, body=body, result=result, dimensions=tuple(self.scope.used_dimensions.values())
         )
+        others = [*self.scope.constants, *self.scope.module_variables, *self.scope.functions]
+        self.scope.functions[it.name] = unique_names(whole, others)
+
+    def _inferred_result(self, it: ast.FunctionDef, body: Region) -> Type:
+        """The type that the function returns, where its header leaves it open in part or wholly."""
+        found = {type_of(n.value) for n in walk(body) if isinstance(n, Return) and n.value is not None}
+        if len(found) > 1:
+            self.scope.fail("TM2004", f"`{it.name}` returns several types", it, "annotate its result")
+        result = found.pop() if found else VOID
+        annotation = it.returns
+        if isinstance(annotation, ast.Subscript) and isinstance(result, TensorType):
+            extents = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+            element = is_type_text(extents[0], self.scope)
+            shape = tuple(parse_shape(e, self.scope) for e in extents[1 if element else 0 :])
+            if shape and shape != result.shape:
+                self.scope.fail("TM2004", f"returns {result}, and the header says another shape", annotation)
+        return result
 
     def _attempt(self, it: ast.FunctionDef, declared: Function, hints: dict[str, Type]) -> Any:
         scope = self.scope
@@ -250,7 +288,8 @@ class ModuleParser:
             first = (it.body[0].end_lineno or it.body[0].lineno) + 1
         last = self._line_after(it)
         mark = self.comments.marks.get(it.lineno)
-        parser = StatementParser(scope, self.comments, declared.result, mark)
+        result = None if declared.name in self.inferred else declared.result
+        parser = StatementParser(scope, self.comments, result, mark)
         return parser.region(statements, first, last)
 
     def _line_after(self, it: ast.FunctionDef) -> int:
@@ -293,14 +332,20 @@ def _decorator_options(
 
 
 def parse_module(
-    text: str, name: str = "module", *, file: str = "<text>", bindings: Bindings | None = None
+    text: str,
+    name: str = "module",
+    *,
+    file: str = "<text>",
+    bindings: Bindings | None = None,
+    dimensions: Sequence[str] = (),
 ) -> Module:
     """Read a kernel file.
 
-    `file` names it in diagnostics; `bindings` gives types to parameters that the text leaves open.
+    `file` names it in diagnostics; `bindings` gives types to parameters that the text leaves open, over the
+    file's dimensions and those of `dimensions`.
     Raises :class:`SourceError` (TM2001 to TM2008) with line and column of everything that is wrong.
     """
-    return ModuleParser(text, name, file, bindings or {}).parse()
+    return ModuleParser(text, name, file, bindings or {}, dimensions).parse()
 
 
 def parse_statements(text: str, variables: Mapping[str, Type], result: Type = VOID) -> Any:

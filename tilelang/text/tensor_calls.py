@@ -58,23 +58,33 @@ def make_call(
 
 
 def read_call(
-    parser: ExpressionParser, name: str, first: Expr, arguments: Sequence[ast.expr], it: ast.Call
+    parser: ExpressionParser,
+    name: str,
+    read: Sequence[Expr | None],
+    arguments: Sequence[ast.expr],
+    it: ast.Call,
 ) -> Expr:
-    """`name(first, arguments..., keywords...)`, `first` a whole tensor."""
+    """`name(arguments...)` on whole tensors (of a method, the first argument stands before the dot).
+
+    `read` holds the first arguments where they have been read already, None where not.
+    """
     name = ALIASES.get(name, name)
     operation = tensor_operations().get(name)
     if operation is None:
         parser.scope.fail("TM2003", f"`{name}` is not an operation on whole tensors", it)
-    operands = [first]
-    given = list(arguments)
-    while len(operands) < operation.operands and given:
-        operands.append(parser.parse(given.pop(0), element_type(operands)))
+    count = min(operation.operands, len(arguments))
+    ahead = [*read, *[None] * count]
+    operands = [
+        e or parser.parse(text, element_type(read))
+        for e, text in zip(ahead[:count], arguments[:count], strict=True)
+    ]
+    given = list(arguments[count:])
     keywords = {str(k.arg): k.value for k in it.keywords}
     for parameter in (*operation.numbers, *([operation.shape] if operation.shape else [])):
         if parameter != operation.shape and given and parameter not in keywords:
             keywords[parameter] = given.pop(0)
     rest: list[Expr] = [
-        _number(parser, operation, n, keywords.pop(n, None), first, it) for n in operation.numbers
+        _number(parser, operation, n, keywords.pop(n, None), operands[0], it) for n in operation.numbers
     ]
     if operation.shape:
         listed = keywords.pop(operation.shape, None)
