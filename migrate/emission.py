@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tmigrate.faults import with_planted_faults
 from tmigrate.planning import Plan
 from tmigrate.tilelang.ir.expressions import Call, Expr, NamedConst, Var, type_of
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Module
@@ -43,7 +44,7 @@ def _doc(plan: Plan, level: str) -> str:
 
 def through_text(module: Module) -> Module:
     """The module as its text says it: what is written is what gets compiled."""
-    return parse_module(print_module(module), module.name)
+    return with_planted_faults(parse_module(print_module(module), module.name))
 
 
 def tile_module(thread: Module, lifts: Mapping[str, Function]) -> Module:

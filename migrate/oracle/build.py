@@ -21,8 +21,8 @@ ARITHMETIC = ("-O2", "-fwrapv", "-ffp-contract=off", "-fno-builtin")
 _COMMON = ("-g1", "-fno-omit-frame-pointer", "-pthread", "-w")
 _SHARED_PARTS = ("launch", "memory", "device", "manifest", "reports")
 _PARTS = {
-    "oracle": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "compare", "shadow", "nocheck"),
-    "check": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "compare", "shadow", "check"),
+    "oracle": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "variations", "compare", "shadow", "nocheck"),
+    "check": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "variations", "compare", "shadow", "check"),
     "run": (*_SHARED_PARTS, "run", "nocheck"),
 }
 _ERROR_LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<message>.*)$", re.M)

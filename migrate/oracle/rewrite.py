@@ -5,6 +5,7 @@ The rules, on the text after ``-E`` with its line marks (our headers let the qua
 KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature, so that overloads, templates,
          default arguments and function pointers work by ordinary C++; its body becomes a closure, one copy of
          which each CUDA thread runs: ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
+         (and begins again while that asks for it, with the parameters as they are then)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
 SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it
 DYNAMIC  ``extern __shared__ T s[];`` becomes a reference to the arena of dynamic shared memory
@@ -119,9 +120,9 @@ class _Rewriter:
 
     def _body(self, body: int, end: int, found: list[Parameter]) -> None:
         names = "".join(f", {p.name}{'...' if p.pack else ''}" for p in found)
-        self._insert(self.tokens[body].start, "{ auto tm_body = [=]() mutable ", before=True)
+        self._insert(self.tokens[body].start, "{ tm_enter: auto tm_body = [=]() mutable ", before=True)
         self._insert(
-            self.tokens[end].end, f"; ::tm_oracle::kernel_entry(typeid(tm_body), tm_body{names}); }}"
+            self.tokens[end].end, f"; if (::tm_oracle::kernel_entry(typeid(tm_body), tm_body{names})) goto tm_enter; }}"
         )
         if not self.keep_bodies:
             inside = self.text[self.tokens[body].end : self.tokens[end].start]

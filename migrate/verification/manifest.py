@@ -9,7 +9,7 @@ from pathlib import Path
 from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, Reduce, ReduceOp, type_of
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.tilelang.ir.types import BF16, F16, F32, F64, PointerType, ScalarType, is_float
+from tmigrate.tilelang.ir.types import PointerType, ScalarType, is_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
 
 
 def parameter_kinds(function: Function) -> tuple[str, ...]:
-    """`f32`, `f64` ... for float scalars, `-` for the rest, as the manifest wants them."""
-    return tuple(str(p.type) if p.type in (F16, BF16, F32, F64) else "-" for p in function.parameters)
+    """`f32`, `i32` ... for scalars, `-` for the rest, as the manifest wants them."""
+    return tuple(str(p.type) if isinstance(p.type, ScalarType) else "-" for p in function.parameters)
 
 
 def pointee_kinds(function: Function) -> tuple[str, ...]:

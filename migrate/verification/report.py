@@ -169,4 +169,22 @@ def _union(a: str, b: str) -> str:
     return "".join("1" if "1" in pair else "0" for pair in pairs)
 
 
-_EVENTS = {"begin": _begin, "launch": _launch, "skip": _skip, "error": _error, "kernel": _kernel}
+def _coverage(replay: Replay, event: dict[str, Any]) -> None:
+    name = str(event["kernel"])
+    replay.coverage[name] = _union(replay.coverage.get(name, ""), str(event["coverage"]))
+
+
+def _varied(replay: Replay, event: dict[str, Any]) -> None:
+    """The child that ran variations has ended, however it did: what it began and did not end counts nowhere."""
+    replay.pending = None
+
+
+_EVENTS = {
+    "begin": _begin,
+    "launch": _launch,
+    "skip": _skip,
+    "error": _error,
+    "kernel": _kernel,
+    "coverage": _coverage,
+    "varied": _varied,
+}

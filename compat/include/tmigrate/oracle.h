@@ -1,6 +1,7 @@
 /* What the launch rewriter's output calls. */
 #ifndef TMIGRATE_ORACLE_H
 #define TMIGRATE_ORACLE_H
+#include <type_traits>
 #include <typeinfo>
 #include "api_templates.h"
 
@@ -15,18 +16,21 @@ struct Kernel {
   void **arguments;                   /* addresses of the parameters as passed */
   const size_t *sizes;
   int count;
+  const bool *fixed;                  /* parameters declared const */
 };
-void launch(const Kernel &kernel);
+/* True where the kernel's entry shall begin again, with its parameters as they are now. */
+bool launch(const Kernel &kernel);
 
 template <class F> void run_thread(const void *closure) {
   F copy(*static_cast<const F *>(closure));
   copy();
 }
 
-template <class F, class... P> inline void kernel_entry(const std::type_info &type, const F &closure, P &...arguments) {
+template <class F, class... P> inline bool kernel_entry(const std::type_info &type, const F &closure, P &...arguments) {
   void *addresses[] = {(void *)&arguments..., nullptr};
   const size_t sizes[] = {sizeof(P)..., 0};
-  launch(Kernel{type.name(), &run_thread<F>, &closure, sizeof(F), addresses, sizes, (int)sizeof...(P)});
+  const bool fixed[] = {std::is_const<P>::value..., true};
+  return launch(Kernel{type.name(), &run_thread<F>, &closure, sizeof(F), addresses, sizes, (int)sizeof...(P), fixed});
 }
 
 /* `__device__`, `__constant__` and `__managed__` variables announce themselves. */

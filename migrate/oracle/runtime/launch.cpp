@@ -53,28 +53,30 @@ void push_launch(dim3 grid, dim3 block, size_t shared, cudaStream_t) {
   pending.push_back({grid, block, shared});
 }
 
-void launch(const Kernel &kernel) {
+bool launch(const Kernel &kernel) {
   if (pending.empty()) {
     std::fprintf(stderr, "tmigrate: kernel %s is called without a launch configuration\n",
                  kernel_name(kernel.closure_name).c_str());
     set_error(cudaErrorMissingConfiguration);
-    return;
+    return false;
   }
   const Configuration c = pending.back();
   pending.pop_back();
   std::lock_guard<std::recursive_mutex> guard(host_lock());
-  if (!valid(c)) return set_error(cudaErrorInvalidConfiguration);
-  if (c.shared > 227 * 1024) return set_error(cudaErrorInvalidValue);
+  if (!valid(c)) return set_error(cudaErrorInvalidConfiguration), false;
+  if (c.shared > 227 * 1024) return set_error(cudaErrorInvalidValue), false;
   if (current_error() == cudaErrorAssert || current_error() == cudaErrorLaunchFailure ||
       current_error() == cudaErrorIllegalAddress)
-    return;
+    return false;
   Launch launch;
   launch.grid = c.grid;
   launch.block = c.block;
   launch.shared = c.shared;
   launch.kernel = &kernel;
   launch.name = kernel_name(kernel.closure_name);
-  dispatch(launch);
+  if (!dispatch(launch)) return false;
+  pending.push_back(c);
+  return true;
 }
 
 Entry::Entry(const void *function, void (*call)(void **)) { entries()[function] = call; }

@@ -40,6 +40,7 @@ void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel
   else if (kind == "lifted") kernel->lifted = version_of(m, f);
   else if (kind == "coverage" && f.size() == 2) kernel->coverage_points = std::strtoul(f[1].c_str(), nullptr, 10);
   else if (kind == "parameters") kernel->parameters.assign(f.begin() + 1, f.end());
+  else if (kind == "pointees") kernel->pointees.assign(f.begin() + 1, f.end());
   else if (kind == "integers" && f.size() == 2) kernel->integers = f[1] == "yes";
   else m.fault = "unknown record: " + kind;
 }

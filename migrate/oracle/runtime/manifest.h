@@ -33,13 +33,15 @@ struct Entry_of_kernel {
   std::string name;
   Version thread, shadow, lifted;
   size_t coverage_points = 0;
-  std::vector<std::string> parameters;
+  std::vector<std::string> parameters, pointees; /* types of scalars and of pointers' elements, "-" for others */
   bool integers = false;
   /* what happened so far */
   unsigned launches = 0, compared = 0;
   std::map<std::string, unsigned> configurations;
   std::set<std::string> skipped;
   std::vector<unsigned char> coverage;
+  unsigned varied = 0;
+  bool lift_compared = false;
 };
 
 struct Manifest {

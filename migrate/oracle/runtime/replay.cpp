@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "compare.h"
+#include "variations.h"
 
 namespace tm_oracle {
 
@@ -82,7 +85,10 @@ bool sampled(Entry_of_kernel &entry, const Launch &launch) {
 /* One comparison in progress. */
 class Comparison {
  public:
-  Comparison(Entry_of_kernel &entry, const Launch &launch) : entry(entry), launch(launch), before(Snapshot::take()) {}
+  Comparison(Entry_of_kernel &entry, const Launch &launch, const char *variation = "")
+      : entry(entry), launch(launch), before(Snapshot::take()), variation(variation) {}
+
+  const Snapshot &start() const { return before; }
 
   void run() {
     begin("original");
@@ -90,7 +96,7 @@ class Comparison {
     captured_output = &printed;
     const bool ended = emulate(launch, 0);
     captured_output = nullptr;
-    std::fputs(printed.c_str(), stdout);
+    if (!*variation) std::fputs(printed.c_str(), stdout);
     const unsigned violations = report_count() - reports_before;
     after = Snapshot::take();
     std::string text = ", \"original\": \"" + std::string(ended ? "ok" : "failed") + "\", \"violations\": " +
@@ -109,7 +115,8 @@ class Comparison {
          std::to_string(entry.launches - 1) + ", \"grid\": " + triple(launch.grid) + ", \"block\": " +
          triple(launch.block) + ", \"shared\": " + std::to_string(launch.shared) + text + ", \"schedules\": " +
          std::to_string(ended ? replay().schedules : 1) + ", \"schedule_bytes\": " + std::to_string(mask.count) +
-         ", \"thread\": " + thread + ", \"lifted\": " + lifted + ", \"integers\": " + integers + "}");
+         ", \"thread\": " + thread + ", \"lifted\": " + lifted + ", \"integers\": " + integers +
+         (*variation ? ", \"variation\": \"" + std::string(variation) + "\"}" : "}"));
     if (entry.coverage_points)
       line("{\"event\": \"coverage\", \"kernel\": " + json_text(entry.name) + ", \"coverage\": \"" +
            coverage_text(entry) + "\"}");
@@ -119,6 +126,7 @@ class Comparison {
   Entry_of_kernel &entry;
   const Launch &launch;
   Snapshot before, after;
+  const char *variation;
   Mask mask;
   std::string printed;
   std::unique_ptr<ShadowMemory> inputs;
@@ -224,6 +232,7 @@ class Comparison {
     bool agrees = false;
     const std::string text = shadows->judge(after, mask, &agrees);
     const char *lines = compare_printed(printed, o.call.printed);
+    entry.lift_compared = true;
     inputs = std::move(shadows);
     if (std::strcmp(lines, "differs") == 0)
       return "{\"verdict\": \"differs\", \"printed\": \"differs\"" + reports_text(o);
@@ -276,12 +285,37 @@ class Comparison {
 };
 }  // namespace
 
-void dispatch(const Launch &launch) {
+/* In a child: compares the variation that the kernel was entered again with, then begins the next one. */
+static bool dispatch_variation(const Launch &launch) {
+  Variations &variations = *current_variations;
+  Launch varied = launch;
+  varied.grid = variations.grid(launch);
+  Comparison(variations.entry(), varied, variations.name()).run();
+  if (variations.next()) return true;
+  _exit(0);
+}
+
+/* The original's launch, the comparison, and in a child what else the launch might have been. */
+static bool compare(Entry_of_kernel &entry, const Launch &launch) {
+  Comparison comparison(entry, launch);
+  comparison.run();
+  if (entry.varied >= 2) return false;
+  ++entry.varied;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - replay().start;
+  if (spent.count() > replay().seconds) return false;
+  const bool in_child = begin_variations(entry, launch, comparison.start(), replay().seconds - spent.count());
+  if (!in_child)
+    line("{\"event\": \"varied\", \"kernel\": " + json_text(entry.name) + "}");
+  return in_child;
+}
+
+bool dispatch(const Launch &launch) {
+  if (current_variations) return dispatch_variation(launch);
   Replay &state = replay();
   if (!state.active) {
     static const char *text = std::getenv("TMIGRATE_SCHEDULE");
     emulate(launch, text ? (unsigned)std::atoi(text) : 0);
-    return;
+    return false;
   }
   if (!state.manifest.fault.empty()) {
     line("{\"event\": \"error\", \"message\": " + json_text(state.manifest.fault) + "}");
@@ -291,7 +325,7 @@ void dispatch(const Launch &launch) {
   if (found == state.manifest.kernels.end() || !found->second.thread.listed()) {
     skip(nullptr, launch.name, "unlisted");
     emulate(launch, 0);
-    return;
+    return false;
   }
   Entry_of_kernel &entry = found->second;
   ++entry.launches;
@@ -300,9 +334,9 @@ void dispatch(const Launch &launch) {
   if (reason) {
     skip(&entry, launch.name, reason);
     emulate(launch, 0);
-    return;
+    return false;
   }
-  Comparison(entry, launch).run();
+  return compare(entry, launch);
 }
 
 }  // namespace tm_oracle

@@ -60,29 +60,30 @@ void missing(const std::string &name, const std::string &reason) {
 }
 }  // namespace
 
-void dispatch(const Launch &launch) {
+bool dispatch(const Launch &launch) {
   static const bool registered = std::atexit(write_counts) == 0;
   (void)registered;
   Manifest &m = manifest();
   auto found = m.kernels.find(launch.name);
-  if (found == m.kernels.end()) return missing(launch.name, "the manifest does not list it");
+  if (found == m.kernels.end()) return missing(launch.name, "the manifest does not list it"), false;
   Entry_of_kernel &entry = found->second;
   Call call;
   call.to_stdout = true;
   int result = TM_ASSUMPTION_FAILED;
   if (entry.lifted.listed() && !only_thread()) {
     const std::string fault = entry.lifted.resolve();
-    if (!fault.empty()) return missing(launch.name, fault);
+    if (!fault.empty()) return missing(launch.name, fault), false;
     result = call_version(entry.lifted, launch, launch.kernel->arguments, nullptr, call);
     if (result != TM_ASSUMPTION_FAILED) ++counts[launch.name].lifted;
   }
   if (result == TM_ASSUMPTION_FAILED) {
     const std::string fault = entry.thread.resolve();
-    if (!fault.empty()) return missing(launch.name, fault);
+    if (!fault.empty()) return missing(launch.name, fault), false;
     result = call_version(entry.thread, launch, launch.kernel->arguments, nullptr, call);
     ++counts[launch.name].thread;
   }
   if (result == TM_TRAPPED) set_sticky_error(cudaErrorAssert);
+  return false;
 }
 
 /* Device functions may stay in the program although no kernel calls them; called on the host they end it. */

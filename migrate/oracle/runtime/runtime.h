@@ -22,8 +22,9 @@ struct Launch {
 /* The mangled name of the kernel whose body has the closure type `closure_name`. */
 std::string kernel_name(const char *closure_name);
 
-/* Runs a checked launch: the emulator, replay or a regenerated kernel. */
-void dispatch(const Launch &launch);
+/* Runs a checked launch: the emulator, replay or a regenerated kernel.  True where the kernel shall be entered
+ * again with the arguments as they are now (a variation, see variations.h). */
+bool dispatch(const Launch &launch);
 void set_error(cudaError_t error);        /* as a failed call: until cudaGetLastError */
 void set_sticky_error(cudaError_t error); /* as a failed kernel: for good */
 cudaError_t current_error();

@@ -1,0 +1,223 @@
+#include "variations.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace tm_oracle {
+
+Variations *current_variations = nullptr;
+
+namespace {
+constexpr uint64_t most_blocks = 200000;
+constexpr unsigned most_seconds = 20;
+
+uint64_t random_state = 0x853c49e6748fea9bull;
+uint64_t draw() {
+  random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+  return random_state;
+}
+double uniform() { return (double)(draw() >> 11) / 9007199254740992.0; }
+
+/* The element that a pointer parameter points to, up to the end of its allocation. */
+struct Array {
+  unsigned char *start = nullptr;
+  size_t count = 0, width = 0;
+  std::string kind;
+};
+
+size_t width_of(const std::string &kind) {
+  const size_t bits = std::strtoul(kind.c_str() + (kind[0] == 'b' && kind[1] == 'f' ? 2 : 1), nullptr, 10);
+  return std::max<size_t>(1, bits / 8);
+}
+
+bool is_float(const std::string &kind) { return kind == "f32" || kind == "f64"; }
+bool is_integer(const std::string &kind) { return kind.size() > 1 && (kind[0] == 'i' || kind[0] == 'u'); }
+
+Array array_of(const void *parameter, const std::string &kind) {
+  Array found;
+  void *pointer;
+  std::memcpy(&pointer, parameter, sizeof pointer);
+  const Allocation *allocation = find_allocation(pointer);
+  if (!allocation || kind == "-") return found;
+  found.kind = kind;
+  found.width = width_of(kind);
+  found.start = (unsigned char *)pointer;
+  found.count = (size_t)(allocation->base + allocation->size - found.start) / found.width;
+  return found;
+}
+
+void put(unsigned char *at, const std::string &kind, double value) {
+  const float narrow = (float)value;
+  if (kind == "f64") std::memcpy(at, &value, 8);
+  else std::memcpy(at, &narrow, 4);
+}
+
+double get(const unsigned char *at, const std::string &kind) {
+  double wide;
+  float narrow;
+  if (kind == "f64") return std::memcpy(&wide, at, 8), wide;
+  return std::memcpy(&narrow, at, 4), narrow;
+}
+
+void each_float(const Array &a, const std::function<double(double)> &change) {
+  if (!is_float(a.kind)) return;
+  for (size_t i = 0; i < a.count; ++i) put(a.start + i * a.width, a.kind, change(get(a.start + i * a.width, a.kind)));
+}
+
+double special_float(double value) {
+  switch (draw() % 12) {
+    case 0: return NAN;
+    case 1: return INFINITY;
+    case 2: return -INFINITY;
+    case 3: return 0.0;
+    case 4: return -0.0;
+    case 5: return 1e-42;
+    case 6: return 3e38;
+    default: return value;
+  }
+}
+
+/* Values that index memory stay valid: elements change places only. */
+void shuffle(const Array &a) {
+  if (!is_integer(a.kind) || a.count < 2) return;
+  unsigned char kept[8];
+  for (size_t i = a.count - 1; i > 0; --i) {
+    const size_t k = draw() % (i + 1);
+    std::memcpy(kept, a.start + i * a.width, a.width);
+    std::memcpy(a.start + i * a.width, a.start + k * a.width, a.width);
+    std::memcpy(a.start + k * a.width, kept, a.width);
+  }
+}
+
+/* One more block along every axis in use, so that guards see both sides. */
+dim3 ragged_grid(const Launch &l) {
+  auto more = [](unsigned grid, unsigned block, bool always) {
+    return grid > 1 || block > 1 || always ? grid + 1 : grid;
+  };
+  return dim3(more(l.grid.x, l.block.x, true), more(l.grid.y, l.block.y, false), more(l.grid.z, l.block.z, false));
+}
+
+/* Every axis in use covers the longest one: for grids that were sized for a square. */
+dim3 covering_grid(const Launch &l) {
+  const unsigned longest = std::max({l.grid.x * l.block.x, l.grid.y * l.block.y, l.grid.z * l.block.z});
+  auto cover = [&](unsigned grid, unsigned block) {
+    return grid > 1 || block > 1 ? std::max(grid, (longest + block - 1) / block) : grid;
+  };
+  return dim3(cover(l.grid.x, l.block.x), cover(l.grid.y, l.block.y), cover(l.grid.z, l.block.z));
+}
+
+bool same(const dim3 &a, const dim3 &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+}  // namespace
+
+Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &start)
+    : kernel(entry), launch(l), before(start) {
+  const Kernel &k = *l.kernel;
+  addresses.assign(k.arguments, k.arguments + k.count);
+  for (int i = 0; i < k.count; ++i) {
+    const auto *bytes = (const unsigned char *)k.arguments[i];
+    scalars.emplace_back(bytes, bytes + k.sizes[i]);
+  }
+  add_grids();
+  needed = list.size();
+  add_data();
+  add_scalars();
+}
+
+void Variations::add_grids() {
+  const std::pair<const char *, dim3> grids[] = {{"ragged grid", ragged_grid(launch)},
+                                                 {"covering grid", covering_grid(launch)}};
+  for (const auto &choice : grids) {
+    const uint64_t blocks = (uint64_t)choice.second.x * choice.second.y * choice.second.z;
+    if (same(choice.second, launch.grid) || blocks > most_blocks) continue;
+    list.push_back({choice.first, choice.second, [] {}});
+  }
+}
+
+void Variations::add_data() {
+  std::vector<Array> arrays;
+  for (size_t i = 0; i < addresses.size() && i < kernel.pointees.size(); ++i)
+    arrays.push_back(array_of(addresses[i], kernel.pointees[i]));
+  auto floats = [&](const char *name, std::function<double(double)> change) {
+    if (std::none_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_float(a.kind); })) return;
+    list.push_back({name, dim3(0, 0, 0), [arrays, change] {
+                      for (const Array &a : arrays) each_float(a, change);
+                    }});
+  };
+  floats("negated floats", [](double x) { return -x; });
+  floats("random floats", [](double) { return 4 * uniform() - 2; });
+  floats("special floats", special_float);
+  if (std::any_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); }))
+    list.push_back({"shuffled integers", dim3(0, 0, 0), [arrays] {
+                      for (const Array &a : arrays) shuffle(a);
+                    }});
+}
+
+void Variations::add_scalars() {
+  for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i) {
+    const std::string kind = kernel.parameters[i];
+    if (launch.kernel->fixed[i]) continue;
+    unsigned char *place = (unsigned char *)addresses[i];
+    const size_t width = scalars[i].size();
+    if (is_integer(kind)) {
+      int64_t value = 0;
+      std::memcpy(&value, scalars[i].data(), width);
+      if (kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
+      for (int64_t other : {value - 1, (int64_t)0, (int64_t)1, value / 2, value + 1}) {
+        if (other < 0 || other == value) continue;
+        list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
+                        [place, width, other] { std::memcpy(place, &other, width); }});
+      }
+    } else if (is_float(kind)) {
+      const double value = get(place, kind);
+      for (double other : {-value, 0.0})
+        list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
+                        [place, kind, other] { put(place, kind, other); }});
+    }
+  }
+}
+
+/* Whether nothing is left to find: every point passed, and the lift was compared at least once. */
+bool Variations::complete() const {
+  return (kernel.lift_compared || !kernel.lifted.listed()) &&
+         std::all_of(kernel.coverage.begin(), kernel.coverage.end(), [](unsigned char passed) { return passed; });
+}
+
+bool Variations::next() {
+  before.restore();
+  for (size_t i = 0; i < addresses.size(); ++i) std::memcpy(addresses[i], scalars[i].data(), scalars[i].size());
+  ++at;
+  if (at >= list.size() || (at >= needed && complete())) return false;
+  list[at].apply();
+  return true;
+}
+
+bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds) {
+  static Launch kept;
+  static Kernel kept_kernel;
+  static Snapshot const *kept_before;
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child != 0) {
+    int status;
+    if (child > 0) waitpid(child, &status, 0);
+    return false;
+  }
+  signal(SIGALRM, SIG_DFL);
+  alarm(std::max(1u, (unsigned)std::min<double>(most_seconds, seconds)));
+  kept = launch;
+  kept_kernel = *launch.kernel;
+  kept.kernel = &kept_kernel;
+  before.restore(); /* the comparison that took this snapshot ends before the kernel is entered again */
+  kept_before = new Snapshot(Snapshot::take());
+  current_variations = new Variations(entry, kept, *kept_before);
+  if (!current_variations->next()) _exit(0);
+  return true;
+}
+
+}  // namespace tm_oracle

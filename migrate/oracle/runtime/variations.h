@@ -1,0 +1,50 @@
+/* Launches that the program might have made: other grids, other data, other scalars.
+ *
+ * They run in a child process, from the memory before a launch, so that nothing of them reaches the program.
+ * The child enters the kernel's function again for each (oracle.h, kernel_entry), since scalar parameters live
+ * there.  A variation in which the original breaks a rule does not count as compared. */
+#ifndef TM_VARIATIONS_H
+#define TM_VARIATIONS_H
+#include <functional>
+
+#include "compare.h"
+
+namespace tm_oracle {
+
+class Variations {
+ public:
+  Variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before);
+  Entry_of_kernel &entry() const { return kernel; }
+  const char *name() const { return list[at].name.c_str(); }
+  dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
+  /* Puts memory and scalars back and applies the next variation; false where none is left. */
+  bool next();
+
+ private:
+  struct Variation {
+    std::string name;
+    dim3 grid{0, 0, 0}; /* x = 0: as launched */
+    std::function<void()> apply;
+  };
+  void add_grids();
+  void add_data();
+  void add_scalars();
+  bool complete() const;
+
+  Entry_of_kernel &kernel;
+  const Launch &launch;
+  const Snapshot &before;
+  std::vector<void *> addresses; /* of the parameters */
+  std::vector<std::vector<unsigned char>> scalars;
+  std::vector<Variation> list;
+  size_t at = (size_t)-1;
+  size_t needed = 0; /* the first so many run even where everything is covered */
+};
+
+extern Variations *current_variations; /* in the child only */
+
+/* Forks: true in the child, with the first variation applied; false in the parent, once the child has ended. */
+bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds);
+
+}  // namespace tm_oracle
+#endif
