@@ -32,6 +32,7 @@ from tmigrate.tilelang.ir.types import (
     ArrayType,
     PointerType,
     ScalarType,
+    StructType,
     TensorType,
     Type,
 )
@@ -42,7 +43,7 @@ _BLOCKS = (2, 3, 4, 1, 5, 6, 7, 8)
 _DRAWS = 400
 _MOST_THREADS = 64
 _REDZONE = 3
-_LARGE = 2048  # elements of a tensor whose extent no expression gives, at the second try
+_EXTENTS = (16, 128, 1024)  # elements of a tensor whose extent no expression gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Comparison:
     lifted: Function
     seconds: float
     started: float = field(default_factory=time.monotonic)
-    programs: dict[Any, tuple[Program, Program]] = field(default_factory=dict)
+    extent: int = _EXTENTS[0]
 
     def left(self) -> float:
         """The time that is left."""
@@ -140,11 +141,11 @@ def check(
         arithmetic = SmallNumbers(seed) if number == runs - 1 else PrimeField(seed * 1009 + number)
         try:
             valid = _run_structures(job, sizes, arithmetic, steered, seed * 31 + number)
-            if (
-                isinstance(valid, str) and sizes.dimensions
-            ):  # extents that no expression gives: try larger ones
-                sizes = replace(sizes, dimensions=dict.fromkeys(sizes.dimensions, _LARGE))
-                valid = _run_structures(job, sizes, arithmetic, steered, seed * 31 + number)
+            for extent in _EXTENTS[1:]:  # an extent that no expression gives: try larger ones
+                if isinstance(valid, str) and extent > job.extent and sizes.dimensions:
+                    job.extent = extent
+                    sizes = replace(sizes, dimensions=dict.fromkeys(sizes.dimensions, extent))
+                    valid = _run_structures(job, sizes, arithmetic, steered, seed * 31 + number)
         except Difference as error:
             taken = time.monotonic() - job.started
             return BoundedResult("failed", (*done, str(sizes)), (), str(error), "", taken)
@@ -193,7 +194,7 @@ def _run_once(
             raise TimeoutError
         memory = _memory(job, sizes, programs[0].arithmetic, structure, seed)
         arguments = [
-            (memory[p.name], 0) if p.name in memory else sizes.scalars[p.name]
+            (memory[p.name], 0) if p.name in memory else sizes.scalars.get(p.name, _struct(programs[0], p.type))
             for p in job.original.parameters
         ]
         variables = {v.name: memory[v.name] for v in job.module.variables}
@@ -254,7 +255,7 @@ def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
             continue
         launch = _launch(job, on_launch, constants, values, draw, number)
         if launch is not None:
-            return Sizes(constants, values, *launch, {d.name: 16 for d in job.lifted.dimensions})
+            return Sizes(constants, values, *launch, dict.fromkeys((d.name for d in job.lifted.dimensions), job.extent))
     return None
 
 
@@ -324,6 +325,13 @@ def _tester(job: Comparison, conditions: list[Expr]) -> Any:
         return Machine().call(program, [values[p.name] for p in parameters]).fault is None
 
     return test
+
+
+def _struct(program: Program, t: Type) -> tuple[Any, ...]:
+    """A struct passed by value: small numbers in all members."""
+    if not isinstance(t, StructType):
+        return ()
+    return tuple(k % 3 + 1 for k, _ in enumerate(program.scope.leaves(t)))
 
 
 def _axes_of(condition: Expr) -> set[int]:

@@ -12,12 +12,17 @@ from math import gcd
 
 from tmigrate.converters.lifting.polynomials import Monomial, Polynomial, to_polynomial
 from tmigrate.tilelang.ir.expressions import (
+    Binary,
+    BinaryOp,
+    Call,
+    Cast,
     Compare,
     CompareOp,
     Expr,
     Logical,
     LogicalOp,
     NamedConst,
+    Select,
     Unary,
     UnaryOp,
     Var,
@@ -25,6 +30,13 @@ from tmigrate.tilelang.ir.expressions import (
 )
 from tmigrate.tilelang.ir.types import ScalarType
 
+_DIVISIONS = (
+    BinaryOp.FLOOR_MOD,
+    BinaryOp.TRUNC_REM,
+    BinaryOp.FLOOR_DIV,
+    BinaryOp.TRUNC_DIV,
+    BinaryOp.AND,
+)
 _MOST_ROWS = 400
 Row = dict[Monomial, int]
 _FLIPPED = {
@@ -68,11 +80,70 @@ class Facts:
         """Whether p == 0 follows."""
         return not p.terms or (self.prove(p) and self.prove(-p))
 
+    def about_atom(self, e: Expr) -> list[Polynomial]:
+        """What an operation says about its result: `min`, `max`, remainders, quotients, masks, choices.
+
+        >>> # x % n with x >= 0 and n >= 1: 0 <= x % n <= n - 1
+        """
+        while isinstance(e, Cast):
+            e = e.operand
+        if isinstance(e, Call) and e.callee in ("min", "max"):
+            sides = [to_polynomial(a, self.prove) for a in e.arguments]
+            return self._about_extreme(Polynomial.atom(e), sides, e.callee == "max")
+        if isinstance(e, Select):
+            sides = [
+                to_polynomial(e.then, self.with_condition(e.condition).prove),
+                to_polynomial(e.otherwise, self.with_condition(e.condition, False).prove),
+            ]
+            return self._about_choice(e, sides)
+        return self._about_division(e) if isinstance(e, Binary) else []
+
+    def _about_extreme(self, result: Polynomial, sides: list[Polynomial], greater: bool) -> list[Polynomial]:
+        known = [result - s if greater else s - result for s in sides]
+        for bound in self._candidates(sides):
+            if all(self.prove(bound - s - 1 if greater else s - bound) for s in sides):
+                known.append(bound - result - 1 if greater else result - bound)
+        return [*known, *(q for s in sides for a in s.atoms for q in self.about_atom(a))]
+
+    def _candidates(self, sides: list[Polynomial]) -> list[Polynomial]:
+        """0, and the atoms that bound something here."""
+        atoms = {a for p in (*self.known, *sides) for a in p.atoms}
+        return [Polynomial(), *(Polynomial.atom(a) for a in atoms if not isinstance(a, Call | Select | Binary))]
+
+    def _about_choice(self, e: Select, sides: list[Polynomial]) -> list[Polynomial]:
+        result = Polynomial.atom(e)
+        then, otherwise = self.with_condition(e.condition), self.with_condition(e.condition, False)
+        known: list[Polynomial] = []
+        if then.prove(sides[0]) and otherwise.prove(sides[1]):
+            known.append(result)
+        for bound in self._candidates(sides)[1:]:
+            if then.prove(bound - sides[0] - 1) and otherwise.prove(bound - sides[1] - 1):
+                known.append(bound - result - 1)
+        return known
+
+    def _about_division(self, e: Binary) -> list[Polynomial]:
+        if e.op not in _DIVISIONS:
+            return []
+        left, right = to_polynomial(e.left, self.prove), to_polynomial(e.right, self.prove)
+        result = Polynomial.atom(e)
+        if not self.prove(left):
+            return []
+        if e.op is BinaryOp.AND:
+            return [result, right - result] if self.prove(right) else []
+        if not self.prove(right - 1):
+            return []
+        if e.op in (BinaryOp.FLOOR_MOD, BinaryOp.TRUNC_REM):
+            return [result, right - 1 - result, left - result]
+        rest = left - result * right
+        return [result, left - result, rest, right - 1 - rest]
+
     def _relevant(self, p: Polynomial) -> list[Polynomial]:
         """The facts connected with p through shared monomials, and the signs of their atoms."""
         wanted = {m for m in p.terms if m}
         chosen: list[Polynomial] = []
         left = [*self.known, *map(_positive, _signed_atoms([p, *self.known]))]
+        for atom in p.atoms:
+            left += self.about_atom(atom)
         while True:
             more = [f for f in left if any(m in wanted for m in f.terms if m)]
             if not more:

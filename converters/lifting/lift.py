@@ -9,6 +9,7 @@ from tmigrate.converters.lifting.rules import (
     counted,
     exits,
     independence,
+    inline,
     launch,
     pointers,
     ranges,
@@ -22,8 +23,8 @@ from tmigrate.tilelang.ir.expressions import Call, DynamicShared, Expr
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.tilelang.ir.statements import Allocate, Assume
-from tmigrate.tilelang.ir.types import PointerType, Space, StructType
+from tmigrate.tilelang.ir.statements import Allocate, Assume, Region
+from tmigrate.tilelang.ir.types import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,14 @@ class Rule:
 # In this order: exits must be gone before loops and guards can be read; names are replaced before the launch's
 # index is looked for; ranges are needed to split indices, and split indices to tell iterations apart.
 LADDER: tuple[Rule, ...] = (
+    Rule("device functions in place", inline.apply),
     Rule("early return", exits.apply),
     Rule("counted loop", counted.apply),
     Rule("index names", launch.find_indices),
     Rule("private scalars", scalars.apply),
-    Rule("pointer offsets", pointers.apply),
     Rule("index fusion", ranges.apply),
+    Rule("private scalars", scalars.apply),
+    Rule("pointer offsets", pointers.apply),
     Rule("delinearisation", tensors.apply),
     Rule("independent iterations", independence.apply),
     Rule("reduction", reductions.apply),
@@ -72,11 +75,13 @@ def lift(module: Module, function: Function) -> LiftResult:
     state = Lift(module, function, function.body, function.parameters)
     names: list[str] = []
     try:
-        _check_constructs(module, function)
+        _check_kind(function)
         for rule in LADDER:
             outcome = rule.apply(state)
             applied = outcome if isinstance(outcome, list) else [rule.name] if outcome else []
             names += [n for n in applied if n not in names]
+            if rule.apply is inline.apply:
+                _check_constructs(module, state.body)
     except BlockedError as error:
         return LiftResult(None, Level.THREAD, tuple(names), blocked=error.blocked)
     conditions = state.assumptions()
@@ -90,11 +95,14 @@ def lift(module: Module, function: Function) -> LiftResult:
     return LiftResult(lifted, Level.LOOP, tuple(names), tuple(conditions), tuple(state.disjoint))
 
 
-def _check_constructs(module: Module, function: Function) -> None:
-    """Refuse at once what no rule handles yet."""
+def _check_kind(function: Function) -> None:
     if function.kind is not FunctionKind.KERNEL or function.level is not Level.THREAD:
         raise BlockedError("TM3001", "only thread-level kernels are lifted", function.location)
-    for it in walk(function.body):
+
+
+def _check_constructs(module: Module, body: Region) -> None:
+    """Stop at once at what no rule handles yet."""
+    for it in walk(body):
         if isinstance(it, Allocate) and it.space is Space.SHARED or isinstance(it, DynamicShared):
             raise BlockedError("TM3008", "threads share memory of the block", it.location)
         if isinstance(it, Call):
@@ -114,7 +122,7 @@ def _check_call(module: Module, call: Call) -> None:
     called = module.function(call.callee)
     if called is None:
         raise BlockedError("TM3009", f"{call.callee} is not known", call.location)
-    if any(isinstance(p.type, PointerType | StructType) for p in called.parameters):
+    if inline.works_on_memory(called):
         raise BlockedError("TM3010", f"the device function {call.callee} works on memory", call.location)
     for it in walk(called.body):
         if isinstance(it, Call):

@@ -183,13 +183,12 @@ def _start(var: Var, before: Region) -> Stmt | None:
 
 
 def _converted(lift: Lift, loops: list[Counting]) -> Region:
-    names = names_in(lift.body) | {p.name for p in lift.parameters}
+    parameters = {p.name for p in lift.parameters}
+    names = names_in(lift.body) | parameters
     var = loops[0].var
-    declared = any(isinstance(it, Declare) and it.var == var for it in walk(lift.body))
-    fresh = [
-        Var(var.name if k == 0 and declared else fresh_name(var.name, names), var.type)
-        for k in range(len(loops))
-    ]
+    if var.name not in parameters:  # the first loop keeps the name: nothing else uses it
+        names.discard(var.name)
+    fresh = [Var(fresh_name(var.name, names), var.type) for _ in loops]
     made = {id(c.loop): (c, v) for c, v in zip(loops, fresh, strict=True)}
     firsts = {id(c.first) for c in loops}
     return tuple(chain.from_iterable(_rebuild(s, made, firsts, var) for s in lift.body))

@@ -7,6 +7,8 @@ y[i] = x[i]
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tmigrate.converters.lifting.state import BlockedError, Lift
 from tmigrate.tilelang.ir.expressions import Unary, UnaryOp
 from tmigrate.tilelang.ir.node import Trait, has_trait, walk
@@ -22,26 +24,31 @@ def apply(lift: Lift) -> bool:
             inside = next((r for r in walk(it) if isinstance(r, Return)), None)
             if inside is not None:
                 raise BlockedError("TM3003", "a thread returns from inside a loop", inside.location)
-    lift.body = _without_returns(lift.body)
+    lift.body = without_returns(lift.body, lambda it: ())
     return True
 
 
-def _without_returns(region: Region) -> Region:
+Replacement = Callable[[Return], Region]
+
+
+def without_returns(region: Region, replacement: Replacement) -> Region:
+    """A region in which control always reaches the end: each `return` outside loops is replaced."""
     done: list[Stmt] = []
     for position, s in enumerate(region):
         rest = region[position + 1 :]
         if isinstance(s, Return):
-            return tuple(done)
+            return (*done, *replacement(s))
         if isinstance(s, If) and any(isinstance(it, Return) for it in walk(s)):
-            return (*done, *_split(s, rest))
+            return (*done, *_split(s, rest, replacement))
         done.append(s)
     return tuple(done)
 
 
-def _split(s: If, rest: Region) -> Region:
+def _split(s: If, rest: Region, replacement: Replacement) -> Region:
     """The rest of the region goes to the ends of the branches that do not return."""
-    then = _without_returns(s.then if _always_returns(s.then) else (*s.then, *rest))
-    otherwise = _without_returns(s.otherwise if _always_returns(s.otherwise) else (*s.otherwise, *rest))
+    then, otherwise = (
+        without_returns(r if _always_returns(r) else (*r, *rest), replacement) for r in (s.then, s.otherwise)
+    )
     if not [x for x in then if not isinstance(x, Comment)]:
         negated = Unary(UnaryOp.NOT, s.condition)
         return (If(negated, otherwise, (), location=s.location),) if otherwise else ()

@@ -104,16 +104,37 @@ def _apart(a: Touch, b: Touch, parallel: list[Var], private: set[Expr]) -> bool:
     if len(a.indices) != len(b.indices):
         return False
     others = [_other_iteration(p, private) for p in b.indices]
-    same: list[Polynomial] = []
-    for p, q in zip(a.indices, others, strict=True):
-        same += [p - q, q - p]
-    known = [*a.facts.known, *(_other_iteration(p, private) for p in b.facts.known), *same]
+    known = [*_known_at(a), *(_other_iteration(p, private) for p in _known_at(b))]
+    differences = [p - q for p, q in zip(a.indices, others, strict=True)]
+    known, differences = _unified(known, differences)
+    known += [s for d in differences for s in (d, -d)]
     for v in parallel:
         here, there = Polynomial.atom(v), _other_iteration(Polynomial.atom(v), private)
         for order in (there - here - 1, here - there - 1):
             if not is_infeasible([*known, order]):
                 return False
     return True
+
+
+def _known_at(t: Touch) -> list[Polynomial]:
+    """The facts at an access, and what the operations in its indices say."""
+    return [*t.facts.known, *(q for p in t.indices for atom in p.atoms for q in t.facts.about_atom(atom))]
+
+
+def _unified(
+    known: list[Polynomial], differences: list[Polynomial]
+) -> tuple[list[Polynomial], list[Polynomial]]:
+    """Where two indices are single atoms, equality makes them one atom, in products too."""
+    for d in list(differences):
+        terms = sorted(d.terms.items(), key=lambda term: term[1])
+        if len(terms) == 2 and [c for _, c in terms] == [-1, 1] and all(len(m) == 1 for m, _ in terms):
+            (replaced,), (kept,) = terms[0][0], terms[1][0]
+            if isinstance(replaced, Var) and isinstance(kept, Var):
+                continue
+            by = Polynomial.atom(kept)
+            known = [p.substitute(replaced, by) for p in known]
+            differences = [p.substitute(replaced, by) for p in differences]
+    return known, differences
 
 
 def _note_disjoint(lift: Lift, touches: list[Touch], stored: set[str]) -> None:

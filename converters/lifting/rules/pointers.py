@@ -21,7 +21,7 @@ from tmigrate.tilelang.ir.expressions import (
     type_of,
 )
 from tmigrate.tilelang.ir.node import Node, walk
-from tmigrate.tilelang.ir.types import I32, I64, PointerType
+from tmigrate.tilelang.ir.types import I32, I64, ArrayType, PointerType
 
 
 def apply(lift: Lift) -> bool:
@@ -45,11 +45,20 @@ def _rule(it: Node) -> Node | None:
     base, index = it.base, it.indices[0]
     if isinstance(base, PointerAdd):
         return Subscript(base.pointer, (_sum(base.offset, index),), location=it.location)
-    if isinstance(base, AddressOf) and isinstance(base.place, Subscript) and len(base.place.indices) == 1:
-        inner = base.place
-        if isinstance(type_of(inner.base), PointerType):
-            return Subscript(inner.base, (_sum(inner.indices[0], index),), location=it.location)
+    if isinstance(base, AddressOf):
+        return _through_address(it, base.place, index)
     return None
+
+
+def _through_address(it: Subscript, place: Expr, index: Expr) -> Expr | None:
+    """An element counted from another element, or from the start of an array of the same elements."""
+    t = type_of(place)
+    if isinstance(t, ArrayType):
+        plain = len(t.shape) == 1 and t.element == it.type
+        return Subscript(place, (index,), location=it.location) if plain else None
+    if not isinstance(place, Subscript) or len(place.indices) != 1 or t != it.type:
+        return place if t == it.type and isinstance(index, Const) and index.value == 0 else None
+    return Subscript(place.base, (_sum(place.indices[0], index),), location=it.location)
 
 
 def _sum(a: Expr, b: Expr) -> Expr:
