@@ -22,7 +22,7 @@ from tmigrate.converters.cuda.operators import evaluated, type_at
 from tmigrate.converters.cuda.places import is_lvalue, lvalue_place, object_place, this_place
 from tmigrate.converters.cuda.refusals import location_of, refuse
 from tmigrate.converters.cuda.registry import effect_handler, place_handler, value, value_handler
-from tmigrate.converters.cuda.types import canonical, is_reference
+from tmigrate.converters.cuda.types import canonical, is_reference, parameter_type
 from tmigrate.tilelang.ir.expressions import (
     Call,
     Const,
@@ -122,6 +122,8 @@ def _library_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
         return _pass_through(f, cursor, name, arguments[0])
     if name.startswith("operator") and has_body(callee.get_definition() or callee):
         return _module_call(f, cursor, callee)
+    if not arguments and evaluate(cursor) is not None:  # std::numeric_limits<float>::max()
+        return evaluated(f, cursor)
     handler = TABLE.get(name)
     if handler is not None:
         given = [k for k in arguments if k.extent.start.file is not None or children_of(k)]
@@ -131,8 +133,6 @@ def _library_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
     if name in REFUSED:
         code, message, remedy = REFUSED[name]
         return refuse(code, f"'{name}': {message}", cursor, remedy)
-    if not arguments and evaluate(cursor) is not None:  # std::numeric_limits<float>::max()
-        return evaluated(f, cursor)
     definition = callee.get_definition()
     if definition is not None and has_body(definition):
         return _module_call(f, cursor, callee)
@@ -147,7 +147,7 @@ def _default_argument(f: FunctionContext, callee: Cursor, position: int, where: 
     if not kids:
         return refuse("TM1013", f"the default argument of '{callee.spelling}' is not visible", where,
                       "write the argument")  # fmt: skip
-    return convert(f, value(f, kids[-1]), f.types.of(parameters[position].type, where), where)
+    return convert(f, value(f, kids[-1]), parameter_type(f.types, parameters[position]), where)
 
 
 def _make_vector(f: FunctionContext, cursor: Cursor, t: StructType, arguments: list[Cursor]) -> Expr:
@@ -276,7 +276,7 @@ def _argument(f: FunctionContext, callee: Cursor, position: int, cursor: Cursor)
         found = decay(found)
     if is_reference(declared):  # std::max(const T &, const T &): the value serves
         return found
-    return convert(f, found, f.types.of(declared, cursor), cursor)
+    return convert(f, found, parameter_type(f.types, parameters[position]), cursor)
 
 
 def _default_of(parameter: Cursor, where: Cursor) -> Cursor:

@@ -7,7 +7,7 @@ values that such a statement could change in temporaries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -70,11 +70,15 @@ class ModuleContext:
         self.active: list[int] = []  # functions being converted, outermost first
         self.taken: set[str] = set()
 
-    def free_name(self, wanted: str) -> str:
+    def has_name(self, name: str) -> bool:
+        """Whether something of the module has that name already."""
+        return name in self.taken or name in self.constants or name in self.types.structs
+
+    def free_name(self, wanted: str, also: Container[str] = ()) -> str:
         """A name that no function, variable, constant or struct of the module has; now taken."""
         base = to_python(identifier(wanted))
         name, n = base, 1
-        while name in self.taken or name in self.constants or name in self.types.structs:
+        while self.has_name(name) or name in also:
             name, n = f"{base}_{n}", n + 1
         self.taken.add(name)
         return name
@@ -139,7 +143,7 @@ class FunctionContext:
         """A name that no other variable of the function has, and nothing of the module."""
         base = to_python(identifier(wanted)) if wanted else "unnamed"
         name, n = base, 1
-        while name in self.names or name in self.module.taken or name in self.module.constants:
+        while name in self.names or self.module.has_name(name):
             name, n = f"{base}_{n}", n + 1
         self.names.add(name)
         return name

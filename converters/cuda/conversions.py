@@ -109,6 +109,8 @@ def convert(f: FunctionContext, e: Expr, target: Type, where: Cursor) -> Expr:
         return e
     if isinstance(source, ScalarType) and isinstance(target, ScalarType):
         return _scalar(e, source, target)
+    if isinstance(source, PointerType) and isinstance(target, ArrayType):
+        return e  # libclang gives a parameter `float x[4]` an array's type; it is a pointer
     if isinstance(source, ArrayType) and isinstance(target, PointerType):
         return convert(f, decay(e), target, where)
     if isinstance(target, PointerType):

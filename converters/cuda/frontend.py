@@ -18,12 +18,14 @@ from tmigrate.converters.cuda.bindings import Cursor, CursorKind, canonical_key
 from tmigrate.converters.cuda.context import Converted, ModuleContext
 from tmigrate.converters.cuda.functions import kernel_function
 from tmigrate.converters.cuda.kernels import Found, find_kernels
+from tmigrate.converters.cuda.naming import separate_names
 from tmigrate.converters.cuda.options import FrontEndOptions, FrontEndResult, KernelRecord
 from tmigrate.converters.cuda.parsing import ParsedFile, parse
 from tmigrate.converters.cuda.refusals import name_location
 from tmigrate.diagnostics import Diagnostic
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.passes.hoist import hoist
 
 _DEEP = 20_000  # Python frames: clang bounds the depth of its own tree
 
@@ -130,7 +132,7 @@ def _module(path: Path, module: ModuleContext) -> Module:
     needed = _needed(converted)
     functions = tuple(m.function for m in converted if m.name in needed and m.function is not None)
     used = _used_names(functions)
-    return Module(
+    whole = Module(
         path.stem,
         functions,
         tuple(c for c in module.constants.values() if c.name in used),
@@ -138,6 +140,7 @@ def _module(path: Path, module: ModuleContext) -> Module:
         tuple(v for v in module.variables.values() if v.name in used),
         source=path.name,
     )
+    return hoist(separate_names(whole))
 
 
 def _needed(converted: list[Converted]) -> set[str]:

@@ -19,7 +19,7 @@ from tmigrate.converters.cuda.initialisers import list_value, zero_of
 from tmigrate.converters.cuda.prescan import Prescan, prescan
 from tmigrate.converters.cuda.refusals import location_of, name_location, refuse
 from tmigrate.converters.cuda.registry import statement, value
-from tmigrate.converters.cuda.types import canonical, identifier, is_reference
+from tmigrate.converters.cuda.types import canonical, identifier, is_reference, parameter_type
 from tmigrate.diagnostics import Diagnostic, Note, RefusedError
 from tmigrate.tilelang.ir.effects import effectful_functions
 from tmigrate.tilelang.ir.expressions import Expr, MakeArray, MakeStruct, Member, Subscript, Var
@@ -67,13 +67,15 @@ def instance_name(cursor: Cursor) -> str:
         if "lambda" in parent.type.spelling:
             owner = f"lambda_{parent.location.line}"
         parts = [owner] if parts[0] == "call" and "lambda" in owner else [owner, *parts]
-    for position in range(max(0, cursor.get_num_template_arguments())):
-        parts.append(_argument_name(cursor, position))
+    parts += [_argument_name(cursor, n) for n in range(max(0, cursor.get_num_template_arguments()))]
     return "_".join(p for p in parts if p)
 
 
 def _argument_name(cursor: Cursor, position: int) -> str:
-    kind = cursor.get_template_argument_kind(position).name
+    try:
+        kind = cursor.get_template_argument_kind(position).name
+    except ValueError:  # a template or a pack, which the bindings do not know
+        return ""
     if kind == "TYPE":
         t = cursor.get_template_argument_type(position)
         if "lambda at" in t.spelling:
@@ -135,8 +137,8 @@ def _convert(module: ModuleContext, made: Converted, kind: FunctionKind) -> None
         module.active.pop()
     if made.function is not None:
         module.order.append(made)
-        known = [m.function for m in module.order if m.function is not None]
-        made.effectful = made.name in effectful_functions(Module("m", tuple(known)))
+        own = made.name in effectful_functions(Module("module", (made.function,)))
+        made.effectful = own or any(m.effectful for m in module.order if m.name in made.callees)
 
 
 def _scan(module: ModuleContext, cursor: Cursor) -> Prescan:
@@ -205,7 +207,7 @@ def _bind_captures(f: FunctionContext, record: Cursor, own: Expr) -> None:
 
 def _add_parameter(f: FunctionContext, parameter: Cursor, parameters: list[Var]) -> None:
     f.bind(parameter, None)
-    t = f.types.of(parameter.type, parameter)
+    t = parameter_type(f.types, parameter)
     name = parameter.spelling or "unused"
     unstable = key_of(parameter) in f.prescan.written or isinstance(t, StructType)
     var = f.variable(name, t, unstable)

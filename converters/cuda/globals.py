@@ -58,10 +58,8 @@ def global_variable(f: FunctionContext, cursor: Cursor, target: Cursor, space: S
                 "TM1014", f"'{target.spelling}' has no size here", cursor, "give the array a constant size"
             )
         shaped = t if isinstance(t, ArrayType) else ArrayType(t, (1,))
-        found = GlobalVariable(
-            module.free_name(target.spelling), shaped, space, definition.mangled_name or target.spelling,
-            location=name_location(definition),
-        )  # fmt: skip
+        name, symbol = module.free_name(target.spelling, f.names), str(definition.mangled_name)
+        found = GlobalVariable(name, shaped, space, symbol, location=name_location(definition))
         module.variables[key] = found
     return found
 

@@ -165,15 +165,10 @@ def _as_range(
     if by is None or not own.var.type.is_integer:
         return None
     stop = _stop(var, by, condition, own.value)
-    if stop is None or not _keeps(body, var, stop, _addressed(f, own, body)):
+    if stop is None or not _keeps(body, var, own.value, stop):
         return None
     step_value = Const(by, var.type)
     return For(var, own.value, stop, step_value, body, location=location_of(cursor))
-
-
-def _addressed(f: FunctionContext, own: Declare, body: Region) -> bool:
-    """Whether the loop's variable has its address taken."""
-    return any(isinstance(n, AddressOf) and _root(n.place) == own.var.name for n in walk(body))
 
 
 def _constant_step(var: Var, step: Region) -> int | None:
@@ -225,11 +220,9 @@ def _stop(var: Var, by: int, condition: Expr, start: Expr) -> Expr | None:
     return Binary(BinaryOp.ADD if by > 0 else BinaryOp.SUB, bound, one, location=bound.location)
 
 
-def _keeps(body: Region, var: Var, stop: Expr, addressed: bool) -> bool:
-    """Whether the body leaves the variable and everything that the bound reads as they are."""
-    if addressed:
-        return False
-    read = {n.name for n in walk(stop) if isinstance(n, Var)} | {var.name}
+def _keeps(body: Region, var: Var, start: Expr, stop: Expr) -> bool:
+    """Whether the body leaves the variable and everything that the bounds read as they are."""
+    read = {n.name for n in walk((start, stop)) if isinstance(n, Var)} | {var.name}
     memory = any(
         isinstance(n, Subscript) or (isinstance(n, Call) and is_effectful_name(n.callee)) for n in walk(stop)
     )
@@ -243,13 +236,9 @@ def _keeps(body: Region, var: Var, stop: Expr, addressed: bool) -> bool:
             return False
         if memory and isinstance(node, Call) and is_effectful_name(node.callee):
             return False
-        if isinstance(node, AddressOf) and _root(node.place) in read - _arrays(stop):
+        if isinstance(node, AddressOf) and _root(node.place) in read:
             return False
     return True
-
-
-def _arrays(e: Expr) -> set[str]:
-    return {n.name for n in walk(e) if isinstance(n, Var) and isinstance(n.type, ArrayType)}
 
 
 def _root(place: Expr) -> str:

@@ -27,7 +27,7 @@ from tmigrate.converters.cuda.registry import (
     value,
     value_handler,
 )
-from tmigrate.converters.cuda.types import canonical, is_reference
+from tmigrate.converters.cuda.types import ARRAYS, canonical, is_reference
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Const,
@@ -155,10 +155,7 @@ def this_pointer(f: FunctionContext, cursor: Cursor) -> Expr:
 def subscript(f: FunctionContext, cursor: Cursor) -> Expr:
     """`a[i]`: of an array place the place itself is indexed, not its decayed address."""
     base, index = children_of(cursor)
-    if (
-        canonical(base.type).kind not in (TypeKind.POINTER, TypeKind.INCOMPLETEARRAY)
-        and _array_under(base) is None
-    ):
+    if canonical(base.type).kind not in (TypeKind.POINTER, *ARRAYS):
         base, index = index, base  # i[a]
     array = _array_under(base)
     if array is None:
@@ -181,9 +178,21 @@ def _array_under(cursor: Cursor) -> Cursor | None:
         if len(kids) != 1:
             return None
         cursor = kids[0]
-        if canonical(cursor.type).kind == TypeKind.CONSTANTARRAY and is_lvalue(cursor):
+        if _is_array_place(cursor):
             return cursor
-    return cursor if canonical(cursor.type).kind == TypeKind.CONSTANTARRAY and is_lvalue(cursor) else None
+    return cursor if _is_array_place(cursor) else None
+
+
+def _is_array_place(cursor: Cursor) -> bool:
+    """Whether an expression denotes an array; a parameter `float x[4]` is a pointer."""
+    if canonical(cursor.type).kind != TypeKind.CONSTANTARRAY or not is_lvalue(cursor):
+        return False
+    inner = cursor
+    while inner.kind in (CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR):
+        inner = children_of(inner)[0]
+    if inner.kind != CursorKind.DECL_REF_EXPR:
+        return True
+    return inner.referenced.kind != CursorKind.PARM_DECL or is_reference(inner.referenced.type)
 
 
 # ---- lvalues and implicit conversions ----------------------------------------------------------------

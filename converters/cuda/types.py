@@ -50,6 +50,9 @@ _SCALARS: dict[TypeKind, Type] = {
     TypeKind.CHAR16: U16, TypeKind.CHAR32: U32, TypeKind.WCHAR: I32,
 }  # fmt: skip
 
+# Kinds that no library hides behind a typedef (a texture object is an unsigned long long).
+_PLAIN = frozenset(_SCALARS) - {TypeKind.ULONGLONG}
+
 REFERENCES = (TypeKind.LVALUEREFERENCE, TypeKind.RVALUEREFERENCE)
 ARRAYS = (
     TypeKind.CONSTANTARRAY,
@@ -103,8 +106,9 @@ class TypeTable:
 
     def of(self, t: ClangType, where: Cursor) -> Type:
         """The IR type of a value of this type; a reference is a pointer."""
-        refuse_library_type(t.spelling, where)
         c = canonical(t)
+        if c.kind not in _PLAIN:
+            refuse_library_type(t.spelling, where)
         if c.is_volatile_qualified():
             refuse("TM1015", "volatile memory is not converted", where,
                    "drop volatile and separate the accesses by __syncthreads() or atomics")  # fmt: skip
@@ -248,6 +252,14 @@ def identifier(spelling: str) -> str:
     text = re.sub(r"\b(const|struct|class)\b", "", text)
     text = re.sub(r"\W+", "_", text).strip("_")
     return text if text and not text[0].isdigit() else f"_{text}"
+
+
+def parameter_type(types: TypeTable, parameter: Cursor) -> Type:
+    """The type of a parameter; `float x[2][3]` is a pointer to rows."""
+    t = canonical(parameter.type)
+    if t.kind == TypeKind.CONSTANTARRAY:
+        return PointerType(types.of(t.element_type, parameter))
+    return types.of(parameter.type, parameter)
 
 
 def is_scalar(t: Type) -> bool:
