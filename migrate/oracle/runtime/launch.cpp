@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include <pthread.h>
+
 #include "runtime.h"
 
 namespace tm_oracle {
@@ -28,9 +30,16 @@ bool valid(const Configuration &c) {
 }
 }  // namespace
 
+/* The lock belongs to a thread by its number, which changes in a child process: there its only thread gets a new
+ * lock, already held, since a fork in the middle of a launch goes on inside it. */
 std::recursive_mutex &host_lock() {
-  static std::recursive_mutex lock;
-  return lock;
+  static auto *lock = new std::recursive_mutex;
+  static const bool registered = pthread_atfork(nullptr, nullptr, [] {
+                                   lock = new std::recursive_mutex;
+                                   lock->lock();
+                                 }) == 0;
+  (void)registered;
+  return *lock;
 }
 
 /* Z1kIfEvPT_iEUlvE_ -> _Z1kIfEvPT_i;  Z1kEUlvE_ (extern "C") -> k */
