@@ -21,11 +21,35 @@ ARITHMETIC = ("-O2", "-fwrapv", "-ffp-contract=off", "-fno-builtin")
 _COMMON = ("-g1", "-fno-omit-frame-pointer", "-pthread", "-w")
 _SHARED_PARTS = ("launch", "memory", "device", "manifest", "reports")
 _PARTS = {
-    "oracle": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "variations", "compare", "shadow", "nocheck"),
-    "check": (*_SHARED_PARTS, "fiber", "scheduler", "warp", "print", "replay", "variations", "compare", "shadow", "check"),
+    "oracle": (
+        *_SHARED_PARTS,
+        "fiber",
+        "scheduler",
+        "warp",
+        "print",
+        "replay",
+        "variations",
+        "compare",
+        "shadow",
+        "nocheck",
+    ),
+    "check": (
+        *_SHARED_PARTS,
+        "fiber",
+        "scheduler",
+        "warp",
+        "print",
+        "replay",
+        "variations",
+        "compare",
+        "shadow",
+        "check",
+    ),
     "run": (*_SHARED_PARTS, "run", "nocheck"),
 }
-_ERROR_LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<message>.*)$", re.M)
+_ERROR_LINE = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<message>.*)$", re.M
+)
 _C_SUFFIXES = {".c"}
 _PLAIN_CXX = {".cpp", ".cc", ".cxx", ".C"}
 
@@ -150,7 +174,16 @@ def _compile_and_link(
                 raise _compile_error(done.stderr, path)
             objects.append(str(unit.with_suffix(".o")))
         program = Path(folder) / "program"
-        words = [*objects, *(str(o) for o in runtime), "-o", str(program), "-pthread", "-ldl", "-lm", *link_flags]
+        words = [
+            *objects,
+            *(str(o) for o in runtime),
+            "-o",
+            str(program),
+            "-pthread",
+            "-ldl",
+            "-lm",
+            *link_flags,
+        ]
         done = run_compiler(compiler, words, timeout=timeout)
         if done.returncode != 0:
             raise _link_error(done.stderr, sources[0])
@@ -171,11 +204,30 @@ def _runtime_objects(mode: str, compiler: Compiler, timeout: float) -> list[Path
         if not made.exists():
             with TemporaryDirectory(prefix="tmigrate-runtime-", dir=made.parent) as folder:
                 out = Path(folder) / "part.o"
-                words = [*_mode_defines(mode), "-isystem", str(include_folder()), "-I", str(abi), "-c", str(source)]
-                words = ["-O2", "-g1", "-fno-omit-frame-pointer", "-pthread", "-std=c++17", *words, "-o", str(out)]
+                words = [
+                    *_mode_defines(mode),
+                    "-isystem",
+                    str(include_folder()),
+                    "-I",
+                    str(abi),
+                    "-c",
+                    str(source),
+                ]
+                words = [
+                    "-O2",
+                    "-g1",
+                    "-fno-omit-frame-pointer",
+                    "-pthread",
+                    "-std=c++17",
+                    *words,
+                    "-o",
+                    str(out),
+                ]
                 done = run_compiler(compiler, words, timeout=timeout)
                 if done.returncode != 0:
-                    message = f"the oracle's runtime ({part}.cpp) does not compile: {_first_line(done.stderr)}"
+                    message = (
+                        f"the oracle's runtime ({part}.cpp) does not compile: {_first_line(done.stderr)}"
+                    )
                     raise ToolchainError(Diagnostic("TM4003", message))
                 out.replace(made)
         objects.append(made)
@@ -207,4 +259,6 @@ def _link_error(text: str, path: Path) -> SourceError:
         message = "the program does not link: undefined " + ", ".join(missing[:5])
         remedy = "name the program's other source files, or its libraries with -l"
         return SourceError(Diagnostic("TM4002", message, Location(str(path)), remedy=remedy))
-    return SourceError(Diagnostic("TM4002", f"the program does not link: {_first_line(text)}", Location(str(path))))
+    return SourceError(
+        Diagnostic("TM4002", f"the program does not link: {_first_line(text)}", Location(str(path)))
+    )

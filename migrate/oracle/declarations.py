@@ -85,7 +85,7 @@ def _brace_kind(tokens: Sequence[Token], index: int) -> str:
 
 
 def statement_start(tokens: Sequence[Token], index: int) -> int:
-    """The first token of the declaration around ``index``; access labels and closed blocks end the one before."""
+    """The first token of the declaration around ``index``; labels and closed blocks end the one before."""
     position = index - 1
     while position >= 0:
         token = tokens[position]
@@ -267,7 +267,7 @@ def _default(tokens: Sequence[Token], first: int, last: int) -> int:
 
 
 def _parameter(tokens: Sequence[Token], first: int, stop: int, number: int) -> Parameter:
-    """Find the name: the last name that a type stands before; ``unsigned``, ``Foo`` and ``ns::Foo`` have none."""
+    """Find the name: the last that a type stands before; ``unsigned``, ``Foo`` and ``ns::Foo`` have none."""
     name = -1
     types = 0
     pack = False

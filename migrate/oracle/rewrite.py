@@ -2,9 +2,9 @@
 
 The rules, on the text after ``-E`` with its line marks (our headers let the qualifiers survive as markers):
 
-KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature, so that overloads, templates,
-         default arguments and function pointers work by ordinary C++; its body becomes a closure, one copy of
-         which each CUDA thread runs: ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
+KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature, so that overloads,
+         templates, default arguments and function pointers work by ordinary C++; its body becomes a closure,
+         one copy of which each CUDA thread runs: ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
          (and begins again while that asks for it, with the parameters as they are then)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
 SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it
@@ -122,7 +122,8 @@ class _Rewriter:
         names = "".join(f", {p.name}{'...' if p.pack else ''}" for p in found)
         self._insert(self.tokens[body].start, "{ tm_enter: auto tm_body = [=]() mutable ", before=True)
         self._insert(
-            self.tokens[end].end, f"; if (::tm_oracle::kernel_entry(typeid(tm_body), tm_body{names})) goto tm_enter; }}"
+            self.tokens[end].end,
+            f"; if (::tm_oracle::kernel_entry(typeid(tm_body), tm_body{names})) goto tm_enter; }}",
         )
         if not self.keep_bodies:
             inside = self.text[self.tokens[body].end : self.tokens[end].start]
@@ -292,8 +293,8 @@ class _Rewriter:
             self.number += 1
             name = declarator.name
             registrars.append(
-                f" static ::tm_oracle::Variable tm_variable_{self.number}((const void *)&{name}, sizeof({name}), "
-                f'typeid(::tm_oracle::named<&{name}>).name(), "{kind}");'
+                f" static ::tm_oracle::Variable tm_variable_{self.number}((const void *)&{name}, "
+                f'sizeof({name}), typeid(::tm_oracle::named<&{name}>).name(), "{kind}");'
             )
         self._insert(self.tokens[end].end, "".join(registrars))
 

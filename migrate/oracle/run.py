@@ -92,7 +92,7 @@ def run(
                 cwd=cwd,
                 env=variables,
                 start_new_session=True,
-                preexec_fn=lambda: _limit(bound),  # noqa: PLW1509
+                preexec_fn=lambda: _limit(bound),
             )
             reason = _wait(child, bound, started, files)
         seconds = time.monotonic() - started
@@ -112,7 +112,9 @@ def _limit(limits: Limits) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     stack = 64 << 20
-    resource.setrlimit(resource.RLIMIT_STACK, (stack if hard == resource.RLIM_INFINITY else min(stack, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_STACK, (stack if hard == resource.RLIM_INFINITY else min(stack, hard), hard)
+    )
 
 
 def _wait(child: subprocess.Popen[bytes], limits: Limits, started: float, files: Mapping[str, Path]) -> str:
@@ -198,7 +200,12 @@ def _same_barrier(report: Report) -> bool:
 def _report(record: dict[str, Any], table: LineTable, image: int) -> Report:
     other = _place(record["other"], table, image) if "other" in record else None
     return Report(
-        record["kind"], record["message"], record["kernel"], _place(record, table, image), other, record.get("count", 1)
+        record["kind"],
+        record["message"],
+        record["kernel"],
+        _place(record, table, image),
+        other,
+        record.get("count", 1),
     )
 
 

@@ -152,7 +152,7 @@ def match_backward(tokens: Sequence[Token], index: int) -> int:
 
 
 def match_angles(tokens: Sequence[Token], index: int) -> int:
-    """The index of the ``>`` that closes the ``<`` at ``index``; brackets inside are skipped; -1 where none."""
+    """The index of the ``>`` that closes the ``<`` at ``index``, brackets skipped; -1 where none."""
     depth = 0
     position = index
     while position < len(tokens):
