@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.cpu.backend_support import both, parse, run_c
+from backend_support import both, parse, run_c
 
 INTS = np.arange(64, dtype=np.int32) * 7 % 23
 

@@ -16,9 +16,10 @@ from tmigrate.tilelang.targets.cpu.emit import render
 from tmigrate.tilelang.targets.cpu.names import kernel_symbol
 from tmigrate.tilelang.targets.cpu.options import EmitOptions
 
-NATIVE_FLAGS = ("-O3", "-march=native", *ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math")
+_COMMON_FLAGS = (*ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
+NATIVE_FLAGS = ("-O3", "-march=native", *_COMMON_FLAGS)
 """Contraction stays off, so that neither the instruction set nor the level changes a result."""
-SHADOW_FLAGS = ("-O1", *ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math")
+SHADOW_FLAGS = ("-O1", *_COMMON_FLAGS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,16 @@ over threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from tmigrate.tilelang.ir.expressions import DynamicShared
-from tmigrate.tilelang.ir.module import Function, FunctionKind, Module
+from tmigrate.tilelang.ir.expressions import DynamicShared, Var
+from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
 from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.statements import Allocate, Return
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS
-from tmigrate.tilelang.ir.types import VOID
+from tmigrate.tilelang.ir.types import VOID, TensorType
 from tmigrate.tilelang.targets.cpu.functions import CContext, FunctionWriter, address_taken
+from tmigrate.tilelang.targets.cpu.loops import LoopWriter
 from tmigrate.tilelang.targets.cpu.names import (
     identifier,
     kernel_symbol,
@@ -24,8 +27,8 @@ from tmigrate.tilelang.targets.cpu.names import (
     spaced,
     variable_name,
 )
-from tmigrate.tilelang.targets.cpu.options import EmitOptions
-from tmigrate.tilelang.targets.cpu.parameters import kernel_prologue
+from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions
+from tmigrate.tilelang.targets.cpu.parameters import kernel_prologue, preconditions
 from tmigrate.tilelang.targets.cpu.structs import define_structs, used_structs
 
 
@@ -44,6 +47,8 @@ def render(
     lines.append('#include "tm_device.h"')
     if options.is_shadow:
         lines.append('#include "tm_shadow.h"')
+    if options.functions is FloatFunctions.VECTOR:
+        lines.append('#include "tm_math.h"')
     lines += define_structs(used_structs(module), structs)
     if options.coverage:
         lines.append(f"static unsigned char tm_no_coverage[{max(1, points)}];")
@@ -78,9 +83,37 @@ def _device(context: CContext, function: Function) -> list[str]:
 
 
 def _kernel(context: CContext, function: Function) -> list[str]:
-    writer = FunctionWriter(context, function.name, entry=True)
-    before: Sequence[str] = kernel_prologue(context, function)
-    body = writer.entry_body(function.body)
+    if function.level is Level.THREAD:
+        writer = FunctionWriter(context, function.name, entry=True)
+        before: Sequence[str] = kernel_prologue(context, function)
+        body = writer.entry_body(function.body)
+    else:
+        context = replace(context, restricted=_disjoint(function), result=_result(function))
+        loops = LoopWriter(context, function.name, entry=True)
+        writer, before = loops, kernel_prologue(context, function)
+        checks = preconditions(context, function, loops.expressions)
+        body = loops.entry_body(function.body, checks)
     head = f"TM_EXPORT int {kernel_symbol(function.name)}(const tm_launch *launch, void *const *arguments) {{"
     frame = "  const tm_frame tm_frame_of_launch = {.launch = launch}, *const tm_f = &tm_frame_of_launch;"
     return [*writer.outlined, head, frame, "  int tm_status = TM_OK;", *before, *body, "  return tm_status;", "}"]
+
+
+def _disjoint(function: Function) -> frozenset[str]:
+    """The tensors that overlap no other, as the kernel's entry has checked: all of them."""
+    tensors = [p.name for p in function.parameters if isinstance(p.type, TensorType)]
+    temporaries = [
+        it.var.name for it in walk(function.body) if isinstance(it, Allocate) and isinstance(it.var.type, TensorType)
+    ]
+    return frozenset((*tensors, *temporaries))
+
+
+def _result(function: Function) -> Var | None:
+    """The tensor that a kernel returns: the returned temporary, which then lives in the caller's memory, or
+    another name where it returns several."""
+    if not isinstance(function.result, TensorType):
+        return None
+    returned = [it.value for it in walk(function.body) if isinstance(it, Return)]
+    allocated = {s.var.name for s in function.body if isinstance(s, Allocate)}
+    if len(returned) == 1 and isinstance(returned[0], Var) and returned[0].name in allocated:
+        return returned[0]
+    return Var("result.out", function.result)

@@ -112,6 +112,10 @@ class Expressions:
         """The C expression of a value."""
         return self._rules[type(e)](e)
 
+    def wide(self, e: Expr) -> str:
+        """An integer expression in 64 bits."""
+        return f"(int64_t)({self.value(e)})"
+
     # ---- leaves ----------------------------------------------------------------------------------------
 
     def constant(self, value: int | float | bool, t: Type) -> str:

@@ -47,6 +47,7 @@ class CContext:
     uses_shared: bool
     memory: frozenset[str]
     restricted: frozenset[str] = field(default_factory=frozenset)  # tensors that overlap no other
+    result: Var | None = None  # the tensor that a loop-level kernel returns, in memory of the caller
 
     @property
     def module_variables(self) -> dict[str, int]:
@@ -98,9 +99,10 @@ class FunctionWriter(StatementWriter):
         for parameter in parameters:
             self.lines += [f"  {line}" for line in self.expressions.settle_parameter(parameter)]
 
-    def entry_body(self, body: Region) -> list[str]:
-        """The C lines of a kernel's entry after its parameters."""
+    def entry_body(self, body: Region, checks: Sequence[str] = ()) -> list[str]:
+        """The C lines of a kernel's entry after its parameters; `checks` come before the body."""
         self._prologue(body)
+        self.lines += checks
         self.region(body)
         lines = self.lines
         if self.scratch:
@@ -143,7 +145,7 @@ class FunctionWriter(StatementWriter):
     def _spread(self, loop: For) -> None:
         name = f"{identifier('k_', self.name)}_{len(self.outlined)}"
         captured = self._free_variables(loop)
-        inner = FunctionWriter(self.context, self.name)
+        inner = type(self)(self.context, self.name)
         inner.outlined = self.outlined
         lines = inner.range_function(name, loop, captured)
         fields = [f"  {declarator};" for _, declarator in self._captures(captured)]
@@ -156,11 +158,16 @@ class FunctionWriter(StatementWriter):
         self.write(f"  struct {name} tm_w = {{{values}}};")
         self.write(f"  int64_t tm_start = {start}, tm_step = {step};")
         self.write(f"  int64_t tm_count = tm_trip_count(tm_start, {stop}, tm_step);")
-        in_order = "true" if self.context.in_order or self.context.options.is_shadow else "false"
+        serial = self.context.in_order or self.context.options.is_shadow
+        in_order = "true" if serial else self.spread_condition(loop)
         body = f"{name}_guarded" if guarded else name
         self.write(f"  tm_spread(&tm_w.work, tm_count, {body}, {in_order});")
         self.write("  if (tm_w.work.status) tm_status = tm_w.work.status;")
         self.write("}")
+
+    def spread_condition(self, loop: For) -> str:
+        """The C condition under which a loop is not spread over threads."""
+        return "false"
 
     def _may_trap(self) -> bool:
         return any(
@@ -252,7 +259,7 @@ class FunctionWriter(StatementWriter):
         """`const int64_t v_C_extent0 = ...;` for an allocated tensor."""
         assert isinstance(var.type, TensorType)
         for axis, extent in enumerate(var.type.shape):
-            self.write(f"const int64_t {extent_name(var, axis)} = (int64_t)({self.value(extent)});")
+            self.write(f"const int64_t {extent_name(var, axis)} = {self.expressions.wide(extent)};")
 
     def _open_arena(self, loop: For) -> bool:
         """Takes the memory of all arrays that the loop allocates once, before it starts."""

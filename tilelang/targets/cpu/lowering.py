@@ -88,6 +88,12 @@ LOWERING: dict[str, Rule] = {
     "clock": lambda *_: "tm_clock()",
 }
 
+VECTOR_FUNCTIONS = frozenset(
+    {(name, "f32") for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "tanh", "fast_exp", "fast_log")}
+    | {("exp", "f64"), ("log", "f64")}
+)
+"""(function, type) of tm_math.h: our own polynomials, which compilers vectorise."""
+
 RENDERED = frozenset({"printf", "assert_"})
 """Written by the renderer itself, since their C needs more than their arguments."""
 

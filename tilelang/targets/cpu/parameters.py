@@ -1,20 +1,31 @@
-"""A kernel's parameters: from the launcher's `arguments` to C variables, and a lifted kernel's preconditions."""
+"""A kernel's parameters: from the launcher's `arguments` to C variables, and a lifted kernel's preconditions.
+
+Before a loop-level kernel writes anything it checks its assumptions, that no tensor which it writes overlaps
+another one, and, where the launcher knows allocations, that the tensors lie inside them.  Where a check fails
+it returns TM_ASSUMPTION_FAILED.
+"""
 
 from __future__ import annotations
 
-from tmigrate.tilelang.ir.expressions import Var
+from tmigrate.tilelang.ir.expressions import AddressOf, Call, Expr, Var
+from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function
-from tmigrate.tilelang.ir.types import is_float
+from tmigrate.tilelang.ir.node import Node, walk
+from tmigrate.tilelang.ir.statements import Assign, Assume
+from tmigrate.tilelang.ir.structs import size_of
+from tmigrate.tilelang.ir.types import Space, TensorType, is_float
+from tmigrate.tilelang.passes.effects import root_variable
+from tmigrate.tilelang.targets.cpu.expressions import Expressions, extent_name
 from tmigrate.tilelang.targets.cpu.functions import CContext
 from tmigrate.tilelang.targets.cpu.names import c_type, spaced, variable_name
 
 
 def kernel_prologue(context: CContext, function: Function) -> list[str]:
-    """C lines that read the parameters."""
-    return [
-        "  " + _read(context, parameter, place)
-        for place, parameter in enumerate((*function.parameters, *function.dimensions))
-    ]
+    """C lines that read the parameters; a tensor result is one more argument, after the dimensions."""
+    parameters = [*function.parameters, *function.dimensions]
+    if context.result is not None:
+        parameters.append(context.result)
+    return ["  " + _read(context, parameter, place) for place, parameter in enumerate(parameters)]
 
 
 def _read(context: CContext, parameter: Var, place: int) -> str:
@@ -23,3 +34,85 @@ def _read(context: CContext, parameter: Var, place: int) -> str:
     if context.options.is_shadow and is_float(parameter.type):
         return f"tm_shadow {name} = tm_exact({value});"
     return f"{spaced(t)}{name} = {value};"
+
+
+def preconditions(context: CContext, function: Function, expressions: Expressions) -> list[str]:
+    """C lines that define the extents of the tensors and leave where a precondition fails."""
+    tensors = [p for p in _tensors(context, function)]
+    lines: list[str] = []
+    for tensor in tensors:
+        assert isinstance(tensor.type, TensorType)
+        for axis, extent in enumerate(tensor.type.shape):
+            lines.append(f"const int64_t {extent_name(tensor, axis)} = {expressions.wide(extent)};")
+    for s in function.body:
+        if isinstance(s, Assume):
+            lines.append(f"if (!({expressions.value(s.condition)})) return TM_ASSUMPTION_FAILED;")
+    for tensor in tensors:
+        lines.append(f"const size_t {_bytes_name(tensor)} = {_bytes(tensor, context)};")
+        lines.append(f"if (!tm_fits(tm_f, {variable_name(tensor)}, {_bytes_name(tensor)})) return TM_ASSUMPTION_FAILED;")
+    return ["  " + line for line in [*lines, *_overlaps(context, function, tensors)]]
+
+
+def _tensors(context: CContext, function: Function) -> list[Var]:
+    found = [p for p in function.parameters if isinstance(p.type, TensorType)]
+    return found if context.result is None else [*found, context.result]
+
+
+def _bytes_name(tensor: Var) -> str:
+    return f"{variable_name(tensor)}_bytes"
+
+
+def _bytes(tensor: Var, context: CContext) -> str:
+    assert isinstance(tensor.type, TensorType)
+    extents = ", ".join(extent_name(tensor, axis) for axis in range(tensor.type.rank))
+    size = size_of(tensor.type.element, context.structs)
+    return f"tm_tensor_bytes({size}, {tensor.type.rank}, (const int64_t[]){{{extents or '1'}}})"
+
+
+def _overlaps(context: CContext, function: Function, tensors: list[Var]) -> list[str]:
+    """A pair of which one is written must be disjoint; module variables count as tensors here."""
+    written = written_variables(function)
+    ranges = [(t.name, f"{variable_name(t)}, {_bytes_name(t)}") for t in tensors]
+    used = {it.name for it in walk(function.body) if isinstance(it, Var)}
+    for place, variable in enumerate(context.module.variables):
+        if variable.name in used:
+            size = size_of(variable.type, context.structs)
+            read_only = variable.space is Space.CONSTANT
+            if not read_only or written & {t.name for t in tensors}:
+                ranges.append((variable.name, f"tm_f->launch->globals[{place}], {size}"))
+    lines = []
+    for i, (first, one) in enumerate(ranges):
+        for second, other in ranges[i + 1 :]:
+            if first in written or second in written:
+                lines.append(f"if (tm_overlap({one}, {other})) return TM_ASSUMPTION_FAILED;")
+    return lines
+
+
+def written_variables(function: Function) -> set[str]:
+    """The tensors and module variables that the function writes."""
+    found: set[str] = set()
+
+    def add(place: Expr) -> None:
+        root = root_variable(place)
+        if root is not None:
+            found.add(root.name)
+
+    for it in walk(function.body):
+        if isinstance(it, Assign):
+            add(it.target)
+        elif isinstance(it, Call):
+            _add_written_by_call(it, found)
+    return found
+
+
+def _add_written_by_call(call: Call, found: set[str]) -> None:
+    is_atomic = call.callee in INTRINSICS and INTRINSICS[call.callee].effect is Effect.ATOMIC
+    is_pure = call.callee in INTRINSICS and not is_atomic
+    if is_pure:
+        return
+    for argument in call.arguments:
+        inner: Node = argument.place if isinstance(argument, AddressOf) else argument
+        if isinstance(inner, Expr):
+            root = root_variable(inner)
+            if root is not None and (isinstance(argument, AddressOf) or isinstance(root.type, TensorType)):
+                found.add(root.name)

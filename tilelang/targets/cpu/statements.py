@@ -213,10 +213,14 @@ class StatementWriter:
             if s.kind is LoopKind.THREADS:
                 self.thread_body(s.body)
             else:
-                self._targets.append(_Target("loop", ""))
-                self.region(s.body)
-                self._targets.pop()
+                self.loop_body(s.body)
         self.write("}")
+
+    def loop_body(self, body: Region) -> None:
+        """The body of a loop to which `break` and `continue` bind natively."""
+        self._targets.append(_Target("loop", ""))
+        self.region(body)
+        self._targets.pop()
 
     def thread_body(self, body: Region) -> None:
         """The body of a loop whose iterations `Return` ends."""
@@ -240,9 +244,7 @@ class StatementWriter:
             if target.used:
                 self.write(f"{target.label}:;")
             if s.step:
-                self._targets.append(_Target("loop", ""))
-                self.region(s.step)
-                self._targets.pop()
+                self.loop_body(s.step)
         self.write("}")
 
     def next_iteration(self, s: Continue) -> None:

@@ -114,6 +114,36 @@ TM_INLINE void *tm_arena_take(tm_arena *arena, size_t bytes) {
 TM_INLINE void tm_arena_close(tm_arena *arena) { free(arena->memory); }
 
 
+/* ---- loop-level kernels ---- */
+
+/* Before a loop whose iterations are independent of each other. */
+#if defined(__clang__)
+#define TM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+TM_INLINE size_t tm_tensor_bytes(size_t element, int rank, const int64_t *extents) {
+  size_t bytes = element;
+  for (int axis = 0; axis < rank; axis++) bytes *= extents[axis] > 0 ? (size_t)extents[axis] : 0;
+  return bytes;
+}
+static inline __attribute__((unused)) bool tm_fits(const tm_frame *frame, const void *place, size_t bytes) {
+  const tm_services *services = frame->launch->services;
+  return bytes == 0 || !services->extent || services->extent(services->context, place) >= bytes;
+}
+TM_INLINE bool tm_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+  return a_bytes && b_bytes && (const char *)a < (const char *)b + b_bytes && (const char *)b < (const char *)a + a_bytes;
+}
+static inline __attribute__((unused)) void tm_copy_tensor(void *to, const void *from, size_t bytes) {
+  if (to != from) __builtin_memmove(to, from, bytes);
+}
+/* One step of max and min over floats: a NaN is ignored, as by fmax. */
+TM_INLINE float tm_fold_fmax_f32(float a, float b) { return b > a ? b : a; }
+TM_INLINE float tm_fold_fmin_f32(float a, float b) { return b < a ? b : a; }
+TM_INLINE double tm_fold_fmax_f64(double a, double b) { return b > a ? b : a; }
+TM_INLINE double tm_fold_fmin_f64(double a, double b) { return b < a ? b : a; }
+
 /* Temporaries of a loop-level kernel, freed together where it ends. */
 typedef struct tm_scratch {
   struct tm_scratch *next;
