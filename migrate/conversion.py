@@ -7,20 +7,38 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import TypeVar
 
 from tmigrate.emission import select, texts_of, through_text
 from tmigrate.options import ConvertOptions
 from tmigrate.planning import KernelPlan, Plan, plan_file
 from tmigrate.results import InputResult, KernelResult, Level, Status, worst
+from tmigrate.settings import find_settings, write_stub
 from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.text.parser import parse_module
 from tmigrate.tilelang.text.printer import print_function
 from tmigrate.verification.judging import Judged, judge_all, unverified
 
+Found = TypeVar("Found")
 
+Step = Callable[[Path, ConvertOptions], Found]
+
+
+def with_settings(step: Step[Found]) -> Step[Found]:
+    """A step whose options are completed by the input's `tmigrate.toml`."""
+
+    @wraps(step)
+    def completed(path: Path, options: ConvertOptions) -> Found:
+        return step(path, find_settings(path, options.output).merged(path, options))
+
+    return completed
+
+
+@with_settings
 def convert_file(path: Path, options: ConvertOptions) -> InputResult:
     """Convert `path`, verify each kernel within the time limit, and write the outputs."""
     from tmigrate.writing import write_results
@@ -36,9 +54,27 @@ def convert_file(path: Path, options: ConvertOptions) -> InputResult:
     kept = plan.without_kernels(refused)
     if not kept.module.kernels:
         return result
-    return write_results(path, kept, judged, result, texts_of(kept), options)
+    result = write_results(path, kept, judged, result, texts_of(kept), options)
+    return _with_stub(path, plan, judged, result, options)
 
 
+def _with_stub(
+    path: Path, plan: Plan, judged: Mapping[str, Judged], result: InputResult, options: ConvertOptions
+) -> InputResult:
+    """Ask, in a settings file, for the sizes of kernels that no launch was found for."""
+    open_ = [k for k in plan.kernels if k.name in judged and judged[k.name].verdict.code == "TM4115"]
+    if not open_ or find_settings(path, options.output).path is not None:
+        return result
+    rows = [
+        (k.name, [p.name for p in k.function.parameters], judged[k.name].verdict.reason or "")
+        for k in open_
+        if k.function is not None
+    ]
+    written = write_stub(options.output_folder(path), rows)
+    return result if written is None else replace(result, outputs=(*result.outputs, str(written)))
+
+
+@with_settings
 def assess_file(path: Path, options: ConvertOptions) -> InputResult:
     """What would convert and what would be refused."""
     plan = plan_file(path, options)
@@ -47,6 +83,7 @@ def assess_file(path: Path, options: ConvertOptions) -> InputResult:
     return _result(path, plan, {})
 
 
+@with_settings
 def verify_file(path: Path, options: ConvertOptions) -> InputResult:
     """Judge again what an earlier ``convert`` wrote, as it stands on the disk now; writes nothing."""
     plan = plan_file(path, options)
@@ -57,6 +94,7 @@ def verify_file(path: Path, options: ConvertOptions) -> InputResult:
     return _result(path, plan, judged)
 
 
+@with_settings
 def run_file(path: Path, options: ConvertOptions) -> int:
     """Build the program with regenerated kernels and run it; its exit status."""
     from tmigrate.regenerated import run_program

@@ -14,7 +14,7 @@ from tmigrate.emission import select, through_text
 from tmigrate.options import ConvertOptions
 from tmigrate.oracle import build
 from tmigrate.planning import Plan
-from tmigrate.verification.judging import compile_flags
+from tmigrate.verification.flags import compile_flags
 from tmigrate.verification.objects import build_for_run, write_objects
 
 

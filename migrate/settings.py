@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,28 @@ def find_settings(source: Path, output: Path | None = None) -> Settings:
     if output is not None and (output / FILE_NAME).is_file():
         return read_settings(output / FILE_NAME)
     return Settings()
+
+
+def write_stub(folder: Path, rows: Sequence[tuple[str, Sequence[str], str]]) -> Path | None:
+    """Write a settings file to complete: (kernel, names of its parameters, why no launch was found) each.
+
+    None where a file stands there already: it is never overwritten.
+    """
+    path = folder / FILE_NAME
+    text = "# Sizes for kernels that no program launches; see `tmigrate explain TM4115`.\n"
+    for name, parameters, reason in rows:
+        sizes = ", ".join(f"{p} = 1000" if _BARE.fullmatch(p) else f'"{p}" = 1000' for p in parameters)
+        text += f'\n[kernel."{name}"]\n# {reason}\n# grid = [1]\n# block = [128]\n'
+        text += f"# sizes = {{{sizes}}}\n# ranges = {{}}\n"
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        return None
+    return path
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def _folders(start: Path) -> Iterable[Path]:

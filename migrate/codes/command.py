@@ -108,4 +108,12 @@ CODES: tuple[Code, ...] = (
         bad="tmigrate explain TM99",
         good="tmigrate explain TM5001",
     ),
+    Code(
+        "TM5041",
+        "a mistake in tmigrate.toml",
+        "The file is TOML with two kinds of tables. [program.NAME] has arguments, defines, include_folders, "
+        "standard and instantiate; [kernel.NAME] has grid, block, shared, sizes and ranges.",
+        bad='[program."solver.cu"]\nargs = ["-n", "100"]',
+        good='[program."solver.cu"]\narguments = ["-n", "100"]',
+    ),
 )

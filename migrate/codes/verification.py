@@ -78,6 +78,18 @@ CODES: tuple[Code, ...] = (
         "The lift is dropped.",
     ),
     Code(
+        "TM4115",
+        "no launch could be generated",
+        "No program launches this kernel, and no launch was found that keeps inside CUDA's rules: an index "
+        "is negative or has no bound, memory holds pointers, or it needs sizes that only its author knows. "
+        "A file tmigrate.toml with this kernel's table was written beside the outputs, unless there was one: "
+        "state the sizes in it.",
+        bad="__global__ void pick(const int *at, const float *x, float *y) {\n"
+        "    y[threadIdx.x] = x[at[threadIdx.x] - 100];\n}",
+        good='[kernel."pick"]\ngrid = [1]\nblock = [64]\nsizes = {at = 64, x = 50, y = 64}\n'
+        "ranges = {at = [100, 149]}",
+    ),
+    Code(
         "TM4120",
         "a kernel of the program was not converted",
         "`tmigrate run` runs a program on regenerated kernels only, so each of its kernels must convert.",

@@ -156,7 +156,9 @@ def make_harness(
 ) -> Harness:
     """The program that launches `kernels` of `source`; its own `main` is renamed where it has one."""
     clashes = Counter(k.definition for k in kernels)
-    calls, names, unnamed = [], [], []
+    calls: list[str] = []
+    names: list[str] = []
+    unnamed: list[str] = []
     for kernel in kernels:
         expression = _address(kernel, overloaded=clashes[kernel.definition] > 1)
         if expression is None:
@@ -164,7 +166,8 @@ def make_harness(
             continue
         calls.append(f"    case {len(names)}: tm_call({expression}, it); break;")
         names.append(kernel.name)
-    settings, known = [], []
+    settings: list[str] = []
+    known: list[str] = []
     for variable in variables:
         name = source_name(variable.symbol, variable.symbol or variable.name)
         if name is not None:

@@ -14,7 +14,8 @@ from tmigrate.tilelang.ir.expressions import Call
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.verification.replay import Outcome, replay
+from tmigrate.verification.generated import Generated, compare
+from tmigrate.verification.replay import Outcome
 from tmigrate.verification.report import Launch
 from tmigrate.verification.verdict import Verdict, evidence_of, judge, judge_lift
 
@@ -70,22 +71,20 @@ def judge_all(
     """The findings on every converted kernel, by name."""
     converted = [k for k in plan.kernels if k.function is not None]
     try:
-        outcome = replay(
-            plan.source, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
-        )
+        compared = compare(plan, thread, lifted, options, [k.name for k in converted])
     except TmigrateError as error:
         text = error.diagnostic.message
         verdict = Verdict(Status.CONVERTED, "TM4111", text.splitlines()[0])
         warning = replace(error.diagnostic, severity=Severity.WARNING)
         return {k.name: Judged(verdict, diagnostics=(warning,)) for k in converted}
-    return {k.name: _judged(k, thread, outcome) for k in converted}
+    return {k.name: _found(k, thread, compared) for k in converted}
 
 
-def compile_flags(options: ConvertOptions) -> list[str]:
-    """The flags that the original is compiled with."""
-    flags = [f"-D{name}" for name in options.defines]
-    flags += [f"-I{folder}" for folder in options.include_folders]
-    return [*flags, f"-std={options.standard}"] if options.standard else flags
+def _found(kernel: KernelPlan, thread: Module, compared: Generated) -> Judged:
+    reason = compared.undecided.get(kernel.name)
+    if compared.outcome is None or (reason and not compared.outcome.replay.launched.get(kernel.symbol)):
+        return Judged(Verdict(Status.CONVERTED, "TM4115", reason or "no launch was generated"))
+    return _judged(kernel, thread, compared.outcome)
 
 
 def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import lru_cache
+from typing import cast
 
 _LIBRARIES = (None, "libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib", "libstdc++.6.dylib")
 
@@ -27,7 +29,7 @@ def demangle(symbol: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _demangler() -> ctypes._CFuncPtr | None:
+def _demangler() -> Callable[..., int | None] | None:
     for name in _LIBRARIES:
         try:
             function = ctypes.CDLL(name).__cxa_demangle
@@ -35,7 +37,7 @@ def _demangler() -> ctypes._CFuncPtr | None:
             continue
         function.restype = ctypes.c_void_p
         function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
-        return function  # type: ignore[no-any-return]
+        return cast("Callable[..., int | None]", function)
     return None
 
 
