@@ -6,6 +6,7 @@ under full checking (races, bounds, initialisation), whose findings say which la
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tmigrate.diagnostics import TmigrateError
-from tmigrate.oracle import Built, Limits, Report, RunResult, build, run
+from tmigrate.oracle import Built, Limits, Report, build, run
 from tmigrate.tilelang.ir.module import Module
+from tmigrate.verification.endings import describe_failure
 from tmigrate.verification.objects import Converted, build_for_replay, write_objects
 from tmigrate.verification.report import Replay, read_report
 
@@ -53,29 +55,31 @@ def replay(
         write_objects(manifest, converted)
         built = original.result()
         left = max(5.0, seconds - (time.monotonic() - started))
-        checking = pool.submit(_check, checked, arguments, left)
+        limits = Limits(seconds=left, memory_bytes=memory_bound())
+        checking = pool.submit(_check, checked, arguments, limits)
         report = folder / "report"
         environment = {
             "TMIGRATE_REPLAY": str(manifest),
             "TMIGRATE_REPLAY_REPORT": str(report),
             "TMIGRATE_REPLAY_SECONDS": f"{0.6 * left:.1f}",
         }
-        ended = run(built, list(arguments), Limits(seconds=left), environment=environment)
+        ended = run(built, list(arguments), limits, environment=environment)
         lines = report.read_text(errors="replace").splitlines() if report.exists() else []
         found = checking.result()
-    return Outcome(read_report(lines), converted, found, _failure(ended), time.monotonic() - started)
+    failure = describe_failure(ended, limits)
+    return Outcome(read_report(lines), converted, found, failure, time.monotonic() - started)
 
 
-def _check(checked: Future[Built], arguments: Sequence[str], seconds: float) -> tuple[Report, ...]:
+def memory_bound() -> int:
+    """The address space of each of the two processes, in bytes: half of the machine's memory, 4 to 16 GiB."""
+    installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(4 << 30, min(16 << 30, installed // 2))
+
+
+def _check(checked: Future[Built], arguments: Sequence[str], limits: Limits) -> tuple[Report, ...]:
     """The violations that the original commits under full checking; none where that build fails."""
     try:
         built = checked.result()
     except TmigrateError:
         return ()
-    return tuple(run(built, list(arguments), Limits(seconds=seconds)).reports)
-
-
-def _failure(ended: RunResult) -> str:
-    if ended.reason != "exit":
-        return f"the program was stopped: {ended.reason}"
-    return f"the program exited with status {ended.status}" if ended.status else ""
+    return tuple(run(built, list(arguments), limits).reports)
