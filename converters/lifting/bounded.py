@@ -194,7 +194,9 @@ def _run_once(
             raise TimeoutError
         memory = _memory(job, sizes, programs[0].arithmetic, structure, seed)
         arguments = [
-            (memory[p.name], 0) if p.name in memory else sizes.scalars.get(p.name, _struct(programs[0], p.type))
+            (memory[p.name], 0)
+            if p.name in memory
+            else sizes.scalars.get(p.name, _struct(programs[0], p.type))
             for p in job.original.parameters
         ]
         variables = {v.name: memory[v.name] for v in job.module.variables}
@@ -255,12 +257,14 @@ def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
             continue
         launch = _launch(job, on_launch, constants, values, draw, number)
         if launch is not None:
-            return Sizes(constants, values, *launch, dict.fromkeys((d.name for d in job.lifted.dimensions), job.extent))
+            return Sizes(
+                constants, values, *launch, dict.fromkeys((d.name for d in job.lifted.dimensions), job.extent)
+            )
     return None
 
 
 def _varied_constants(job: Comparison) -> list[NamedConst]:
-    """Integer constants of the lifted version's ranges, shapes and conditions, unless an array is sized by them."""
+    """Integer constants of the lifted version's ranges, shapes and conditions, except sizes of arrays."""
     sized: set[int] = set()
     for f in (job.original, job.lifted):
         for it in walk(f.body):

@@ -108,7 +108,10 @@ class Facts:
     def _candidates(self, sides: list[Polynomial]) -> list[Polynomial]:
         """0, and the atoms that bound something here."""
         atoms = {a for p in (*self.known, *sides) for a in p.atoms}
-        return [Polynomial(), *(Polynomial.atom(a) for a in atoms if not isinstance(a, Call | Select | Binary))]
+        return [
+            Polynomial(),
+            *(Polynomial.atom(a) for a in atoms if not isinstance(a, Call | Select | Binary)),
+        ]
 
     def _about_choice(self, e: Select, sides: list[Polynomial]) -> list[Polynomial]:
         result = Polynomial.atom(e)
@@ -133,7 +136,9 @@ class Facts:
         if not self.prove(right - 1):
             return []
         if e.op in (BinaryOp.FLOOR_MOD, BinaryOp.TRUNC_REM):
-            return [result, right - 1 - result, left - result]
+            op = BinaryOp.TRUNC_DIV if e.op is BinaryOp.TRUNC_REM else BinaryOp.FLOOR_DIV
+            rest = left - Polynomial.atom(Binary(op, e.left, e.right)) * right - result  # it is 0
+            return [result, right - 1 - result, left - result, rest, -rest]
         rest = left - result * right
         return [result, left - result, rest, right - 1 - rest]
 
@@ -160,7 +165,7 @@ def _signed_atoms(polynomials: Iterable[Polynomial]) -> list[Expr]:
 
 
 def _least(a: Expr) -> int | None:
-    """A lower bound of an atom: 0 for unsigned ones; of a module constant at most 2, so that checks may vary it."""
+    """A lower bound of an atom: 0 for unsigned ones; of a constant at most 2: checks vary it."""
     if isinstance(a, NamedConst) and isinstance(a.value, int):
         return min(int(a.value), 2) if a.value >= 0 else None
     t = type_of(a)

@@ -220,16 +220,14 @@ def _signed(t: Type) -> bool:
 
 
 def to_expression(p: Polynomial, t: Type) -> Expr:
-    """The polynomial as an expression of type t: terms in their order, a positive one first, the constant last."""
+    """The polynomial as an expression of type t: a positive term first, the constant last."""
     terms = [(m, c) for m, c in p.terms.items() if m]
     terms.sort(key=lambda term: term[1] < 0)
     result: Expr | None = None
     for m, c in terms:
         part = _product(m, abs(c) if result is not None else c, t)
-        if result is None:
-            result = part
-        else:
-            result = Binary(BinaryOp.ADD if c > 0 else BinaryOp.SUB, result, part)
+        op = BinaryOp.ADD if c > 0 else BinaryOp.SUB
+        result = part if result is None else Binary(op, result, part)
     number = p.terms.get((), 0)
     if result is None:
         return Const(number, t)

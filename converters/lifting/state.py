@@ -62,6 +62,13 @@ class Lift:
         """What the assumptions say."""
         return Facts(tuple(self.scalar))
 
+    def taken_names(self) -> set[str]:
+        """Names that a new variable must not have."""
+        module = self.module
+        own = names_in(self.body) | {p.name for p in (*self.parameters, *self.dimensions)}
+        own |= {f.name for f in module.functions} | {c.name for c in module.constants}
+        return own | {v.name for v in module.variables}
+
     def assume_nonnegative(self, p: Polynomial) -> None:
         """Add an assumption on parameters unless it follows from those made before."""
         if not self.facts.prove(p):

@@ -6,13 +6,15 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3001",
         "not a thread-level kernel",
-        "Lifting starts from the faithful thread-level version of a kernel. Device functions, and kernels that "
+        "Lifting starts from the faithful thread-level version of a kernel. Device functions, and kernels "
+        "that "
         "are already written with loops, have no launch to replace.",
     ),
     Code(
         "TM3002",
         "the launch's index is not one index over data",
-        "Block and thread index become one loop variable where they occur as `blockIdx * blockDim + threadIdx` "
+        "Block and thread index become one loop variable where they occur as `blockIdx * blockDim + "
+        "threadIdx` "
         "(casts, constants and offsets included). Other uses, such as a row for each block and a stride of "
         "blockDim inside it, keep the kernel at thread level.",
         bad="i = blockIdx.x * 1024 * 4 + threadIdx.x",
@@ -37,8 +39,10 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3005",
         "no guard",
-        "Each index over the launch needs an upper bound that parameters or constants give: a guard around the "
-        "work, an early return, or a grid-stride loop. Without one, the launch alone decides how far the data "
+        "Each index over the launch needs an upper bound that parameters or constants give: a guard around "
+        "the "
+        "work, an early return, or a grid-stride loop. Without one, the launch alone decides how far the "
+        "data "
         "reaches.",
         bad="y[i] = x[i];",
         good="if (i < n) y[i] = x[i];",
@@ -46,7 +50,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3006",
         "a flat index that splits into no dimensions",
-        "`a[i * n + j]` becomes `a[i, j]` where 0 <= j < n follows from loop ranges and conditions, or can be "
+        "`a[i * n + j]` becomes `a[i, j]` where 0 <= j < n follows from loop ranges and conditions, or can "
+        "be "
         "assumed of parameters, and where all accesses through the pointer split by the same extents.",
         bad="a[i * n + j] with j bounded by m, and a[i * m + j] elsewhere",
         good="a[i * n + j] with j < n at every access",
@@ -54,7 +59,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3007",
         "iterations that may meet",
-        "Iterations of a parallel loop must not touch an element that another one writes. The two accesses named "
+        "Iterations of a parallel loop must not touch an element that another one writes. The two accesses "
+        "named "
         "could not be shown to be apart: either the original races, or its order matters.",
         bad="y[i] = y[i - 1] + x[i];",
         good="y[i] = z[i - 1] + x[i];",
@@ -62,7 +68,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3008",
         "threads that work together",
-        "Shared memory, barriers and lane operations let threads exchange values. No rule replaces this use yet.",
+        "Shared memory, barriers and lane operations let threads exchange values. No rule replaces this use "
+        "yet.",
     ),
     Code(
         "TM3009",
@@ -72,7 +79,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM3010",
         "a device function that works on memory",
-        "Device functions of numbers stay calls. One that takes pointers, references or structs would have to be "
+        "Device functions of numbers stay calls. One that takes pointers, references or structs would have "
+        "to be "
         "put in place of its call, and its form does not allow that.",
     ),
 )

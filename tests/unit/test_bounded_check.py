@@ -1,4 +1,4 @@
-"""Wrong lifts must fail the bounded check: lifted kernels are broken in each way that a rule could break them."""
+"""Wrong lifts must fail the bounded check: lifted kernels are broken as a rule could break them."""
 
 from __future__ import annotations
 
@@ -64,18 +64,26 @@ def pair(name: str) -> tuple[Function, Function]:
 def mutants(f: Function) -> Iterator[tuple[str, Function]]:
     """Every place of every operator, one at a time."""
     operators: dict[str, Callable[[Node], Node | tuple[Node, ...] | None]] = {
-        "start + 1": lambda it: with_fields(it, start=_plus(it.start)) if isinstance(it, For | Reduce) else None,
-        "stop - 1": lambda it: with_fields(it, stop=_minus(it.stop)) if isinstance(it, For | Reduce) else None,
+        "start + 1": lambda it: (
+            with_fields(it, start=_plus(it.start)) if isinstance(it, For | Reduce) else None
+        ),
+        "stop - 1": lambda it: (
+            with_fields(it, stop=_minus(it.stop)) if isinstance(it, For | Reduce) else None
+        ),
         "swapped indices": lambda it: (
             with_fields(it, indices=it.indices[::-1])
             if isinstance(it, Subscript) and len(it.indices) == 2 and it.indices[0] != it.indices[1]
             else None
         ),
         "index + 1": lambda it: (
-            with_fields(it, indices=(*it.indices[:-1], _plus(it.indices[-1]))) if isinstance(it, Subscript) else None
+            with_fields(it, indices=(*it.indices[:-1], _plus(it.indices[-1])))
+            if isinstance(it, Subscript)
+            else None
         ),
         "dropped term": lambda it: (
-            it.left if isinstance(it, Binary) and it.op in (BinaryOp.ADD, BinaryOp.SUB) and is_float(it.type) else None
+            it.left
+            if isinstance(it, Binary) and it.op in (BinaryOp.ADD, BinaryOp.SUB) and is_float(it.type)
+            else None
         ),
         "dropped factor": lambda it: (
             it.left if isinstance(it, Binary) and it.op is BinaryOp.MUL and is_float(it.type) else None
@@ -140,7 +148,8 @@ def test_wrong_constant_in_a_shape_fails() -> None:
             return with_fields(it, stop=NamedConst("NJ", 120, I32))
         return None
 
-    assert check(MODULE, original, replace(good, body=rewrite_region(good.body, swap))).status == "failed"  # type: ignore[arg-type]
+    wrong = rewrite_region(good.body, swap)
+    assert check(MODULE, original, replace(good, body=wrong)).status == "failed"  # type: ignore[arg-type]
 
 
 def test_a_parallel_loop_whose_order_matters_fails() -> None:
@@ -162,7 +171,8 @@ def scan(n: i32, x: Ptr[f32]):
     def parallel(it: Node) -> Node | None:
         return with_fields(it, kind=LoopKind.PARALLEL) if isinstance(it, For) else None
 
-    wrong = replace(result.function, body=rewrite_region(result.function.body, parallel))  # type: ignore[arg-type]
+    body = rewrite_region(result.function.body, parallel)
+    wrong = replace(result.function, body=body)  # type: ignore[arg-type]
     assert check(module, original, wrong).status == "failed"
 
 

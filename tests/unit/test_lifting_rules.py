@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tmigrate.converters.lifting.bounded import check
 from tmigrate.converters.lifting.lift import LiftResult, lift
 from tmigrate.tilelang.ir.module import Level, Module
+from tmigrate.tilelang.ir.verify import verify
 from tmigrate.tilelang.text.parser import parse_module
-from tmigrate.tilelang.text.printer import print_region
+from tmigrate.tilelang.text.printer import print_module, print_region
 
 INDEX_X = "i32(blockIdx.x * blockDim.x + threadIdx.x)"
 INDEX_Y = "i32(blockIdx.y * blockDim.y + threadIdx.y)"
@@ -17,9 +20,9 @@ ONE_Z = "assume(gridDim.z * blockDim.z == 1)\n"
 
 
 def module_of(parameters: str, body: str, constants: str = "") -> Module:
-    """A module with one thread-level kernel `k`."""
+    """A module with one thread-level kernel."""
     lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
-    return parse_module(f'{constants}\n@tile_kernel(level="thread")\ndef k({parameters}):\n{lines}\n')
+    return parse_module(f'{constants}\n@tile_kernel(level="thread")\ndef lone({parameters}):\n{lines}\n')
 
 
 def lifted(module: Module) -> tuple[LiftResult, str]:
@@ -30,8 +33,12 @@ def lifted(module: Module) -> tuple[LiftResult, str]:
     assert result.function.level is Level.LOOP
     bounded = check(module, kernel, result.function)
     assert bounded.status == "checked", bounded
-    text = print_region(result.function.body)
-    return result, text if isinstance(text, str) else "\n".join(text)
+    lifted_module = replace(
+        module, functions=tuple(result.function if f is kernel else f for f in module.functions)
+    )
+    verify(lifted_module)
+    assert parse_module(print_module(lifted_module), module.name) == lifted_module
+    return result, print_region(result.function.body)
 
 
 def assert_lifts(module: Module, expected: str) -> LiftResult:
@@ -258,7 +265,7 @@ if i < n:
     )
     _, text = lifted(module)
     assert "p[i] += sum(a[i, j] * x[j] for j in range(n))" in text
-    assert "q[i] -= sum(a[j, i] * x[j] for j in range(n))" in text
+    assert "q[i] -= sum(a[j2, i] * x[j2] for j2 in range(n))" in text
 
 
 def test_a_recurrence_stays_a_loop() -> None:
@@ -294,13 +301,55 @@ if i < n:
     assert "y[i] = sum(a[i, j] for j in range(m))" in text
 
 
+def test_remainder_and_clamp_prove_their_indices() -> None:
+    """One index over both dimensions, taken apart by division; the neighbour is clamped to the row."""
+    module = module_of(
+        "n: i32, m: i32, x: Ptr[f32], y: Ptr[f32]",
+        f"""
+g: i32 = {INDEX_X}
+if g < n * m and m > 0:
+    i: i32 = truncdiv(g, m)
+    j: i32 = truncrem(g, m)
+    y[i * m + j] = x[i * m + min(j + 1, m - 1)]
+""",
+    )
+    _, text = lifted(module)
+    assert "y[truncdiv(g, m), truncrem(g, m)] = x[truncdiv(g, m), min(truncrem(g, m) + 1, m - 1)]" in text
+
+
+def test_device_function_with_references_is_put_in_place() -> None:
+    text = """
+@tile_function(level="thread")
+def wrap(k: Ptr[i32], n: i32) -> i32:
+    if k[0] >= n:
+        k[0] = k[0] - n
+        return 1
+    return 0
+
+@tile_kernel(level="thread")
+def rotate(n: i32, x: Ptr[f32], y: Ptr[f32]):
+    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
+    if i < n:
+        k: i32 = i + 2
+        wrapped: i32 = wrap(address(k), n)
+        y[i] = x[k] + f32(wrapped)
+"""
+    module = parse_module(text)
+    result, body = lifted(module)
+    assert "device functions in place" in result.rules
+    assert "wrap(" not in body and "k -= n" in body
+
+
 @pytest.mark.parametrize(
     ("code", "parameters", "body"),
     [
-        ("TM3002", "n: i32, y: Ptr[f32]", "i: i32 = i32(blockIdx.x * 7 + threadIdx.x * 2)\nif i < n:\n    y[i] = 1.0"),
-        ("TM3003", "n: i32, y: Ptr[f32]", f"i: i32 = {INDEX_X}\nfor k in range(n):\n    if y[k] < 0.0:\n        return\ny[i] = 1.0"),
+        ("TM3002", "n: i32, y: Ptr[f32]",
+         "i: i32 = i32(blockIdx.x * 7 + threadIdx.x * 2)\nif i < n:\n    y[i] = 1.0"),
+        ("TM3003", "n: i32, y: Ptr[f32]",
+         f"i: i32 = {INDEX_X}\nfor k in range(n):\n    if y[k] < 0.0:\n        return\ny[i] = 1.0"),
         ("TM3005", "y: Ptr[f32]", f"i: i32 = {INDEX_X}\ny[i] = 1.0"),
-        ("TM3006", "n: i32, m: i32, y: Ptr[f32], f: Ptr[i32]", f"i: i32 = {INDEX_X}\nif i < n:\n    y[i * m + f[i]] = 1.0"),
+        ("TM3006", "n: i32, m: i32, y: Ptr[f32], f: Ptr[i32]",
+         f"i: i32 = {INDEX_X}\nif i < n:\n    y[i * m + f[i]] = 1.0"),
         ("TM3007", "n: i32, y: Ptr[f32]", f"i: i32 = {INDEX_X}\nif i > 0 and i < n:\n    y[i] = y[i - 1]"),
         ("TM3007", "n: i32, y: Ptr[f32]", f"i: i32 = {INDEX_X}\nif i < n:\n    y[0] = 1.0"),
         ("TM3008", "y: Ptr[f32]", "s = shared(f32, 4)\nsyncthreads()\ny[0] = s[0]"),

@@ -532,22 +532,23 @@ def reducer(arithmetic: Arithmetic, op: ReduceOp, t: ScalarType) -> Callable[[An
     if op in (ReduceOp.ANY, ReduceOp.ALL):
         return any if op is ReduceOp.ANY else all
     if t.is_float:
-        combine = {
+        table: dict[ReduceOp, Callable[..., Any]] = {
             ReduceOp.SUM: arithmetic.binary(BinaryOp.ADD, t),
             ReduceOp.PRODUCT: arithmetic.binary(BinaryOp.MUL, t),
             ReduceOp.MAX: arithmetic.function("fmax", t),
             ReduceOp.MIN: arithmetic.function("fmin", t),
-        }[op]
+        }
         neutral = arithmetic.neutral(op, t)
     else:
         low, high = integers.limits(t)
         neutral = {ReduceOp.SUM: 0, ReduceOp.PRODUCT: 1, ReduceOp.MAX: low, ReduceOp.MIN: high}[op]
-        combine = {
+        table = {
             ReduceOp.SUM: lambda a, b: integers.wrap(a + b, t),
             ReduceOp.PRODUCT: lambda a, b: integers.wrap(a * b, t),
             ReduceOp.MAX: max,
             ReduceOp.MIN: min,
-        }[op]
+        }
+    combine = table[op]
 
     def fold(values: Any) -> Any:
         total = neutral

@@ -40,7 +40,7 @@ def single(value: float) -> float:
 
 
 class Hashing(Arithmetic):
-    """What the two arithmetics share: functions as keyed hashes, order-based tests, remembered bit patterns."""
+    """What the two arithmetics share: functions as keyed hashes, tests by order, remembered bits."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

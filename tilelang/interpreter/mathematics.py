@@ -93,16 +93,13 @@ def _neumann(order: int, x: float) -> float:
         return math.sin(x * math.sin(t) - order * t) / math.pi
 
     def second(t: float) -> float:
-        return (
-            (math.exp(order * t) + (-1) ** order * math.exp(-order * t))
-            * math.exp(-x * math.sinh(t))
-            / math.pi
-        )
+        sign = -1 if order % 2 else 1
+        return (math.exp(order * t) + sign * math.exp(-order * t)) * math.exp(-x * math.sinh(t)) / math.pi
 
     return _simpson(first, 0.0, math.pi) - _simpson(second, 0.0, math.asinh(750.0 / x))
 
 
-def _simpson(function: Function, a: float, b: float, steps: int = 4000) -> float:
+def _simpson(function: Callable[[float], float], a: float, b: float, steps: int = 4000) -> float:
     h = (b - a) / steps
     inner = sum((4 if k % 2 else 2) * function(a + k * h) for k in range(1, steps))
     return float(h / 3 * (function(a) + inner + function(b)))

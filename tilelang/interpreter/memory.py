@@ -56,7 +56,7 @@ _serial = iter(range(1, 1 << 60))
 
 
 class Buffer:
-    """`size` bytes of cells; `element` is the kind of every cell while all agree, else None and `kinds` tells."""
+    """`size` bytes of cells; `element` is every cell's kind, or None where `kinds` tells."""
 
     __slots__ = ("base", "cells", "element", "kinds", "name", "size")
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
+from typing import cast
 
-from tmigrate.converters.lifting.state import Lift, fresh_name, names_in, substitute, written_variables
+from tmigrate.converters.lifting.state import Lift, fresh_name, substitute, written_variables
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
@@ -170,7 +171,7 @@ def _plus(limit: Expr, op: BinaryOp, one: Const) -> Expr:
 
 
 def _start(var: Var, before: Region) -> Stmt | None:
-    """The statement that sets the counter, with only other declarations and assignments of scalars between."""
+    """The statement that sets the counter, with only scalars set in between."""
     for s in reversed(before):
         target = s.var if isinstance(s, Declare) else s.target if isinstance(s, Assign) else None
         if not isinstance(target, Var):
@@ -184,7 +185,7 @@ def _start(var: Var, before: Region) -> Stmt | None:
 
 def _converted(lift: Lift, loops: list[Counting]) -> Region:
     parameters = {p.name for p in lift.parameters}
-    names = names_in(lift.body) | parameters
+    names = lift.taken_names()
     var = loops[0].var
     if var.name not in parameters:  # the first loop keeps the name: nothing else uses it
         names.discard(var.name)
@@ -200,7 +201,8 @@ def _rebuild(s: Stmt, made: dict[int, tuple[Counting, Var]], firsts: set[int], v
         return ()
     changes: dict[str, Region] = {}
     for name, region in regions_of(s):
-        changes[name] = tuple(chain.from_iterable(_rebuild(x, made, firsts, var) for x in region))  # type: ignore[arg-type]
+        parts = (_rebuild(cast(Stmt, x), made, firsts, var) for x in region)
+        changes[name] = tuple(chain.from_iterable(parts))
     rebuilt = with_fields(s, **changes) if changes else s
     if id(s) not in made:
         return (rebuilt,)

@@ -17,7 +17,6 @@ from tmigrate.converters.lifting.state import (
     BlockedError,
     Lift,
     fresh_name,
-    names_in,
     written_variables,
 )
 from tmigrate.tilelang.ir.expressions import (
@@ -63,7 +62,7 @@ _ROUNDS = 24
 
 def apply(lift: Lift) -> bool:
     """Inline round by round, as inlined bodies call further functions."""
-    inliner = Inliner(lift, names_in(lift.body) | {p.name for p in lift.parameters})
+    inliner = Inliner(lift, lift.taken_names())
     for _ in range(_ROUNDS):
         before = lift.body
         lift.body = inliner.region(lift.body)
@@ -77,7 +76,9 @@ def apply(lift: Lift) -> bool:
 
 def works_on_memory(f: Function) -> bool:
     """Whether a device function takes pointers, references or structs."""
-    return any(isinstance(p.type, PointerType | StructType) for p in f.parameters) or isinstance(f.result, StructType)
+    return any(isinstance(p.type, PointerType | StructType) for p in f.parameters) or isinstance(
+        f.result, StructType
+    )
 
 
 def _place_of_address(it: Node) -> Node | None:
@@ -140,7 +141,9 @@ class Inliner:
         changes: dict[str, Any] = {}
         for name, kind in field_kinds(type(e)):
             value = getattr(e, name)
-            sometimes = isinstance(e, Reduce) or (has_trait(e, Trait.SHORT_CIRCUITS) and name not in ("condition", "left"))
+            sometimes = isinstance(e, Reduce) or (
+                has_trait(e, Trait.SHORT_CIRCUITS) and name not in ("condition", "left")
+            )
             if sometimes:
                 continue
             if kind is FieldKind.OPERAND and value is not None:
@@ -212,4 +215,3 @@ def _addressed(body: Region) -> set[str]:
             if isinstance(place, Var) and not isinstance(it.place, Subscript):
                 found.add(place.name)
     return found
-

@@ -20,7 +20,7 @@ from tmigrate.converters.lifting.polynomials import (
     to_expression,
     to_polynomial,
 )
-from tmigrate.converters.lifting.state import BlockedError, Lift, fresh_name, names_in
+from tmigrate.converters.lifting.state import BlockedError, Lift, fresh_name
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
@@ -128,7 +128,7 @@ def find_axes(lift: Lift) -> Launch:
             "fused" if at_thread and at_block else "thread" if at_thread else "block" if at_block else ""
         )
     _find_names(lift, launch)
-    taken = names_in(lift.body) | {p.name for p in lift.parameters}
+    taken = lift.taken_names()
     for axis in launch.used:
         if not axis.name:
             axis.name = fresh_name("ijk"[axis.number], taken)

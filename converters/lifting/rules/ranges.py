@@ -196,7 +196,7 @@ def _take_bound(lift: Lift, guard: Expr, launch: Launch, found: dict[int, Bounds
     """Whether a guard is a bound of one axis that has none of that side yet."""
     claims = consequences(guard, facts)
     for axis in launch.used:
-        others = [a for a in claims[:1] for a in a.atoms if a != axis.var]
+        others = [a for claim in claims[:1] for a in claim.atoms if a != axis.var]
         if not claims or axis.var not in claims[0].atoms or not scalars_only(_sum_of(others), lift.scalars):
             continue
         bounds = found[axis.number]
@@ -213,7 +213,7 @@ def _take_bound(lift: Lift, guard: Expr, launch: Launch, found: dict[int, Bounds
         if factor == 1 and bounds.lower is None:
             bounds.lower = -rest
             return True
-        if factor == 1:
+        if factor == 1 and bounds.lower is not None:
             return facts.with_facts([Polynomial.atom(axis.var) - bounds.lower]).prove(claims[0])
     return False
 

@@ -11,37 +11,40 @@ accumulations in one loop are separated first, where none reads what another wri
 
 from __future__ import annotations
 
-from tmigrate.converters.lifting.contexts import root_of, written_memory
+from tmigrate.converters.lifting.contexts import root_of
 from tmigrate.converters.lifting.rules.scalars import is_pure, reads_memory
-from tmigrate.converters.lifting.state import Lift, substitute, written_variables
+from tmigrate.converters.lifting.state import Lift, fresh_name, substitute, written_variables
 from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Const, Expr, Reduce, ReduceOp, Subscript, Var
-from tmigrate.tilelang.ir.node import Node, rewrite_region, walk
+from tmigrate.tilelang.ir.node import Node, rewrite, walk, with_fields
 from tmigrate.tilelang.ir.statements import Assign, Comment, Declare, For, LoopKind, Region, Stmt
 
 
 def apply(lift: Lift) -> bool:
     """Rewrite innermost loops first, until none is left that only accumulates."""
-    return lift.rewrite(_rule)
+    names = lift.taken_names()
+    return lift.rewrite(lambda it: _rule(it, names))
 
 
-def _rule(it: Node) -> tuple[Node, ...] | None:
+def _rule(it: Node, names: set[str]) -> tuple[Node, ...] | None:
     if not isinstance(it, For) or it.kind is not LoopKind.SERIAL or it.step != Const(1, it.var.type):
         return None
     body = tuple(s for s in it.body if not isinstance(s, Comment))
     statements = _inlined(body)
     if statements is None:
         return None
-    made: list[Stmt] = []
-    for s in statements:
-        reduced = _accumulation(s, it)
-        if reduced is None:
-            return None
+    if not _are_separate(statements) or any(_accumulation(s, it) is None for s in statements):
+        return None
+    made: list[Node] = []
+    for s in statements:  # each reduction binds a variable of its own
+        var = it.var if not made else Var(fresh_name(it.var.name, names), it.var.type)
+        reduced = _accumulation(substitute((s,), {it.var: var})[0], with_fields(it, var=var))
+        assert reduced is not None
         made.append(reduced)
-    return tuple(made) if _are_separate(statements) else None
+    return tuple(made)
 
 
 def _inlined(body: Region) -> list[Assign] | None:
-    """The assignments of a loop body with its private names replaced; None where something else stands there."""
+    """The assignments of a loop body with private names replaced; None where something else is there."""
     replacements: dict[Expr, Expr] = {}
     found: list[Assign] = []
     for s in body:
@@ -75,8 +78,10 @@ def _names(s: Stmt) -> set[str]:
     return {it.name for it in walk(s) if isinstance(it, Var)}
 
 
-def _accumulation(s: Assign, loop: For) -> Assign | None:
+def _accumulation(s: Stmt, loop: For) -> Assign | None:
     """`place = place + f(k)` as `place = place + sum(f(k) for k in ...)`."""
+    if not isinstance(s, Assign):
+        return None
     place, value = s.target, s.value
     if not isinstance(place, Var | Subscript) or not is_pure(value) or not isinstance(value, Binary):
         return None
@@ -137,31 +142,17 @@ def _merged(first: Stmt, second: Stmt) -> Stmt | None:
         return None
     if not _reads_only_whole(second.value, place):
         return None
-    new = rewrite_region((Assign(place, second.value),), lambda it: value if it == place else None)[0]
-    del new
-    combined = _replace_once(second.value, place, value)
-    if combined is None:
-        return None
+    combined = rewrite(second.value, lambda it: value if it == place else None)
     if isinstance(first, Declare):
         return Declare(first.var, combined, location=second.location or first.location)
     return Assign(place, combined, location=second.location or first.location)
 
 
 def _reads_only_whole(value: Expr, place: Expr) -> bool:
-    """Every read of the written array in `value` is the place itself, and there is one, not in a reduction."""
+    """Every read of the written array in `value` is the place itself, once, in no reduction."""
     root = root_of(place)
     assert isinstance(root, Var)
     count = sum(1 for it in walk(value) if it == place)
     roots = sum(1 for it in walk(value) if it == root)
     inside = any(it == place for r in walk(value) if isinstance(r, Reduce) for it in walk(r))
     return count == roots == 1 and not inside
-
-
-def _replace_once(value: Expr, place: Expr, by: Expr) -> Expr | None:
-    from tmigrate.tilelang.ir.node import rewrite
-
-    made = rewrite(value, lambda it: by if it == place else None)
-    return made
-
-
-__all__ = ["apply", "merge_stores", "written_memory"]

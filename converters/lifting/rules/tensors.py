@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tmigrate.converters.lifting.contexts import ContextWalker, root_of
 from tmigrate.converters.lifting.facts import Facts, scalars_only
 from tmigrate.converters.lifting.polynomials import Polynomial, to_expression, to_polynomial
-from tmigrate.converters.lifting.state import BlockedError, Lift, fresh_name, names_in
+from tmigrate.converters.lifting.state import BlockedError, Lift, fresh_name
 from tmigrate.tilelang.ir.expressions import Expr, NamedConst, Subscript, Var, type_of
 from tmigrate.tilelang.ir.node import Node, rewrite_region, walk, with_fields
 from tmigrate.tilelang.ir.statements import For
@@ -66,7 +66,7 @@ def apply(lift: Lift) -> bool:
     state = Tensors(lift, {it.var: it for it in walk(lift.body) if isinstance(it, For)})
     accesses = _collect(lift, {p.name for p in pointers})
     plans: dict[str, Plan] = {}
-    names = names_in(lift.body) | {p.name for p in lift.parameters}
+    names = lift.taken_names()
     for p in pointers:
         plans[p.name] = _plan(state, p, accesses[p.name])
     accesses = _collect(lift, {p.name for p in pointers})  # the assumptions count from here on
