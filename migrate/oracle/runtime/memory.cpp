@@ -17,7 +17,11 @@ namespace {
 constexpr size_t page = 4096;
 constexpr size_t alignment = 256;
 constexpr unsigned char padding_byte = 0xfb;
+#ifdef __TMIGRATE_CHECK__
+/* What fresh device memory holds in check mode; else zeros, as on a GPU whose driver has cleared its pages. */
 constexpr unsigned char fresh_byte = 0xcb;
+constexpr size_t most_patterned = (size_t)64 << 20;
+#endif
 constexpr size_t reserve_size = (size_t)1 << 40;
 
 std::vector<Allocation *> freed_list;
@@ -51,7 +55,9 @@ Allocation *allocate(size_t size, Kind kind) {
     return nullptr;
   }
   auto *made = new Allocation{mapping + bytes - usable, size, kind, next_number++, "", mapping, bytes + page};
-  if (size <= ((size_t)64 << 20)) std::memset(made->base, kind == DEVICE ? fresh_byte : 0, size);
+#ifdef __TMIGRATE_CHECK__
+  if (kind == DEVICE && size <= most_patterned) std::memset(made->base, fresh_byte, size);
+#endif
   std::memset(made->base + size, padding_byte, usable - size);
   if (made->base != mapping) std::memset(mapping, padding_byte, made->base - mapping);
   insert_sorted(made);
