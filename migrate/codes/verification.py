@@ -41,7 +41,11 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4106",
         "the program failed",
-        "The original program crashed, hung, or ended before a launch could be compared.",
+        "The original program crashed, did not end within the time, used more memory or output than it may, "
+        "or exited with another status than 0. Launches compared before that count. Its standard input is "
+        "empty.",
+        bad="tmigrate convert solver.cu",
+        good="tmigrate convert solver.cu -- --matrix small.mtx",
     ),
     Code(
         "TM4107",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, Note, Severity, TmigrateError
+from tmigrate.locations import Location
 from tmigrate.options import ConvertOptions
 from tmigrate.oracle import Report
 from tmigrate.planning import KernelPlan, Plan
@@ -15,6 +17,7 @@ from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.verification.generated import Generated, compare
+from tmigrate.verification.launch_sites import has_main
 from tmigrate.verification.replay import Outcome
 from tmigrate.verification.report import Launch
 from tmigrate.verification.verdict import Verdict, evidence_of, judge, judge_lift
@@ -77,7 +80,18 @@ def judge_all(
         verdict = Verdict(Status.CONVERTED, "TM4111", text.splitlines()[0])
         warning = replace(error.diagnostic, severity=Severity.WARNING)
         return {k.name: Judged(verdict, diagnostics=(warning,)) for k in converted}
-    return {k.name: _found(k, thread, compared) for k in converted}
+    failed = _failed_program(plan.source, compared)
+    found = {k.name: _found(k, thread, compared) for k in converted}
+    return {name: replace(it, diagnostics=(*failed, *it.diagnostics)) for name, it in found.items()}
+
+
+def _failed_program(source: Path, compared: Generated) -> tuple[Diagnostic, ...]:
+    """That the program did not end well, which counts against no launch that was compared before."""
+    failure = compared.outcome.failure if compared.outcome is not None else ""
+    if not failure or not has_main(source.read_text(errors="replace")):
+        return ()
+    remedy = "give the program the arguments that it needs after --; its standard input is empty"
+    return (Diagnostic("TM4106", failure, Location(str(source)), Severity.WARNING, remedy),)
 
 
 def _found(kernel: KernelPlan, thread: Module, compared: Generated) -> Judged:
@@ -112,7 +126,7 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
         max_ulp=lift.max_ulp if lift else None,
         bit_exact=lift.bit_exact if lift else None,
         launches=evidence.launches,
-        launched=evidence.launched,
+        launched=max(evidence.launched, sum(not launch.variation for launch in evidence.launches)),
         points=len(points),
         covered=len(points) - len(evidence.uncovered),
         uncovered=tuple(f"{p.location} ({p.kind.value})" for p in evidence.uncovered),
