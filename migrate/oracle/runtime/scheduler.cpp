@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "fiber.h"
+#include "tm_abi.h"
 
 /* In a section of their own, so that the checker knows them by address. */
 #define TM_INDEX __attribute__((section("tm_indices")))
@@ -26,7 +27,7 @@ unsigned current_thread = 0, current_block = 0;
 unsigned long long block_serial = 0;
 
 namespace {
-constexpr unsigned char shared_fill = 0xa5;
+constexpr unsigned char shared_fill = TM_SHARED_FILL;
 constexpr uint64_t most_yields = 4000000;
 const Launch *running = nullptr;
 unsigned seed = 0;

@@ -43,6 +43,10 @@ typedef struct tm_launch {
 /* `arguments[i]` points to parameter i as the host passed it, as in cudaLaunchKernel. */
 typedef int (*tm_kernel)(const tm_launch *launch, void *const *arguments);
 
+/* The byte that fills shared memory at a block's start where a launch asks for it, here and in the emulator:
+ * reads of uninitialised shared memory then give the same on both sides. */
+#define TM_SHARED_FILL 0xa5
+
 enum {
   TM_OK = 0,
   TM_ASSUMPTION_FAILED = 1,  /* a lifted kernel's precondition does not hold; nothing was executed */
