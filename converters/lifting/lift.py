@@ -52,7 +52,8 @@ class Rule:
 
 
 # In this order: exits must be gone before loops and guards can be read; names are replaced before the
-# launch's index is looked for; ranges are needed to split indices, and split indices to tell iterations apart.
+# launch's index is looked for; ranges are needed to split indices, and split indices to tell iterations
+# apart.
 LADDER: tuple[Rule, ...] = (
     Rule("device functions in place", inline.apply),
     Rule("early return", exits.apply),

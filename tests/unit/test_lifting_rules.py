@@ -352,6 +352,9 @@ def rotate(n: i32, x: Ptr[f32], y: Ptr[f32]):
          f"i: i32 = {INDEX_X}\nif i < n:\n    y[i * m + f[i]] = 1.0"),
         ("TM3007", "n: i32, y: Ptr[f32]", f"i: i32 = {INDEX_X}\nif i > 0 and i < n:\n    y[i] = y[i - 1]"),
         ("TM3007", "n: i32, y: Ptr[f32]", f"i: i32 = {INDEX_X}\nif i < n:\n    y[0] = 1.0"),
+        ("TM3007", "n: i32, x: Ptr[f32], y: Ptr[f32]",
+         f"last: f32 = 0.0\ni: i32 = {INDEX_X}\nwhile i < n:\n    y[i] = last\n    last = x[i]\n"
+         "    with step:\n        i = i + i32(gridDim.x * blockDim.x)"),
         ("TM3008", "y: Ptr[f32]", "s = shared(f32, 4)\nsyncthreads()\ny[0] = s[0]"),
         ("TM3009", "n: i32, h: Ptr[i32]", f"i: i32 = {INDEX_X}\nif i < n:\n    atomic_add(address(h[0]), 1)"),
     ],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tmigrate.converters.lifting.contexts import ContextWalker, root_of
 from tmigrate.converters.lifting.facts import Facts, is_infeasible
 from tmigrate.converters.lifting.polynomials import Polynomial, to_polynomial
-from tmigrate.converters.lifting.state import BlockedError, Lift
+from tmigrate.converters.lifting.state import BlockedError, Lift, written_variables
 from tmigrate.tilelang.ir.expressions import Expr, Reduce, Subscript, Var, type_of
 from tmigrate.tilelang.ir.node import Node, bindings_of, rewrite, walk
 from tmigrate.tilelang.ir.statements import Allocate, For, LoopKind, Region
@@ -32,7 +32,10 @@ class Touch:
 
 def apply(lift: Lift) -> bool:
     """Check; blocked with the place of the first access that may meet another iteration's."""
-    parallel = [it.var for it in walk(lift.body) if isinstance(it, For) and it.kind is LoopKind.PARALLEL]
+    loops = [it for it in walk(lift.body) if isinstance(it, For) and it.kind is LoopKind.PARALLEL]
+    for loop in loops:
+        _check_private(loop)
+    parallel = [loop.var for loop in loops]
     touches = _touches(lift)
     stored = {t.base for t in touches if t.stores}
     private = _private_variables(lift.body)
@@ -49,6 +52,14 @@ def apply(lift: Lift) -> bool:
                     )
     _note_disjoint(lift, touches, stored)
     return False
+
+
+def _check_private(loop: For) -> None:
+    """No iteration hands a variable on to the next one."""
+    inside = {v.name for it in walk(loop.body) for v in bindings_of(it) if isinstance(v, Var)}
+    carried = sorted(written_variables(loop.body) - inside)
+    if carried:
+        raise BlockedError("TM3007", f"iterations share the variable {carried[0]}", loop.location)
 
 
 def _text(t: Touch) -> str:
@@ -138,9 +149,10 @@ def _unified(
 
 
 def _note_disjoint(lift: Lift, touches: list[Touch], stored: set[str]) -> None:
-    """Pairs of parameters that must not overlap: one is stored to, the other touched."""
+    """Pairs of parameters and module variables that must not overlap: one is stored to, the other touched."""
     touched = {t.base for t in touches}
     order = [p.name for p in lift.parameters if isinstance(p.type, TensorType)]
+    order += [v.name for v in lift.module.variables]
     for k, first in enumerate(order):
         for second in order[k + 1 :]:
             if {first, second} <= touched and {first, second} & stored:

@@ -110,10 +110,23 @@ def _take_apart(region: Region, launch: Launch) -> Nest:
             break
         axis, start, loop = strided
         nest.strided.add(axis.number)
-        nest.wrappers += [*(s for s in before if s is not start), loop]
+        moved = [
+            s for s in before if isinstance(s, Declare) and s.value is None and _set_first(s.var, loop.body)
+        ]
+        nest.wrappers += [*(s for s in before if s is not start and s not in moved), loop, *moved]
         region = loop.body
     nest.inner = region
     return nest
+
+
+def _set_first(v: Var, body: Region) -> bool:
+    """Whether each iteration gives a variable its value before it reads it: it can be declared inside."""
+    for s in body:
+        if isinstance(s, Assign) and s.target == v:
+            return not any(it == v for it in walk(s.value))
+        if any(it == v for it in walk(s)):
+            return False
+    return True
 
 
 def _is_private(s: Stmt) -> bool:
