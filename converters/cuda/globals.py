@@ -71,7 +71,7 @@ def _host_constant(f: FunctionContext, cursor: Cursor, target: Cursor) -> Expr:
         number = evaluate(target)
     if not isinstance(number, int | float) or not isinstance(t, ScalarType):
         return refuse(
-            "TM1014", f"'{target.spelling}' is a host variable: device code cannot read it", cursor,
+            "TM1049", f"'{target.spelling}' is a host variable: device code cannot read it", cursor,
             "make it __constant__ or constexpr, or pass it as a parameter",
         )  # fmt: skip
     parent = target.semantic_parent

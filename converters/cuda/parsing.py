@@ -83,7 +83,7 @@ def parse(path: Path, options: FrontEndOptions) -> ParsedFile:
 
 
 def _may_be_headers(found: list[Diagnostic]) -> bool:
-    return any(d.code == "TM1002" for d in found)
+    return any("file not found" in d.message or "unknown type name" in d.message for d in found)
 
 
 @lru_cache(maxsize=1)
@@ -197,20 +197,38 @@ def _instance_lines(text: bytes, wanted: tuple[str, ...]) -> bytes:
     return ("\n" + "\n".join(lines) + "\n").encode() if lines else b""
 
 
+# What clang calls an error and this project has a name and a remedy for.
+_KNOWN: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), code, remedy)
+    for pattern, code, remedy in (
+        (r"'cooperative_groups[\w./]*' file not found", "TM1018",
+         "use __syncthreads() for a block and *_sync functions with mask 0xffffffff for a warp"),
+        (r"'(cub|thrust)/[\w./]*' file not found", "TM1024", "write the operation out in the kernel"),
+        (r"'mma\.h' file not found", "TM1040", "use the plain product"),
+        (r"file not found", "TM1002", "name its folder with -I, or in compile_commands.json"),
+        (r"(unknown type|no template) name.* .(cudaTextureObject_t|cudaSurfaceObject_t|texture|surface).",
+         "TM1017", "read the array through a pointer"),
+        (r"reference to __global__ function", "TM1023", "launch it from the host"),
+        (r"cannot use '(try|throw)'", "TM1022", "return an error code"),
+        (r"cannot use variable-length arrays", "TM1029", "use a constant upper bound"),
+        (r"reference to __host__ variable", "TM1049", "make it __constant__ or pass it as a parameter"),
+        (r"(reference|call) to __host__ function", "TM1049", "mark the function __device__"),
+        (r"capture host variable", "TM1048", "capture it by value"),
+    )
+)  # fmt: skip
+
+
 def _errors(unit: cindex.TranslationUnit, name: str) -> list[Diagnostic]:
     """Clang's errors as diagnostics, each with its notes."""
     found: list[Diagnostic] = []
     for d in unit.diagnostics:
         if d.severity < cindex.Diagnostic.Error:
             continue
-        place = _place(d.location, name)
         notes = tuple(Note(n.spelling, _place(n.location, name)) for n in list(d.children)[:4])
-        missing = d.severity == cindex.Diagnostic.Fatal and "file not found" in d.spelling
-        if missing:
-            remedy = "name the folder that holds it with -I, or list it in compile_commands.json"
-            found.append(Diagnostic("TM1002", d.spelling, place, remedy=remedy, notes=notes))
-        else:
-            found.append(Diagnostic("TM1001", d.spelling, place, notes=notes))
+        words = " ".join([d.spelling, *(n.message for n in notes)])
+        known = ((code, remedy) for pattern, code, remedy in _KNOWN if pattern.search(words))
+        code, remedy = next(known, ("TM1001", ""))
+        found.append(Diagnostic(code, d.spelling, _place(d.location, name), remedy=remedy, notes=notes))
     return found
 
 

@@ -91,7 +91,7 @@ def refuse_library_type(spelling: str, where: Cursor) -> None:
     """Refuse a type that belongs to a library or hardware unit without a place in the IR."""
     bare = re.sub(r"\b(const|struct|class|volatile)\b\s*", "", spelling).strip()
     for start, code, message, remedy in _LIBRARY_TYPES:
-        if bare.startswith(start) and (start[-1] in ":<" or re.match(r"2?\b", bare[len(start) :])):
+        if bare.startswith(start) and (start[-1] in ":<" or re.match(r"2?(?!\w)", bare[len(start) :])):
             refuse(code, message, where, remedy)
 
 
@@ -127,7 +127,7 @@ class TypeTable:
 
     def _unknown(self, c: ClangType, where: Cursor) -> Type:
         spelling = c.spelling
-        if c.kind in (TypeKind.HALF, TypeKind.FLOAT16, TypeKind.BFLOAT16):
+        if c.kind == TypeKind.HALF or spelling in ("_Float16", "__fp16", "__bf16"):
             refuse("TM1025", "16-bit floats are not converted yet", where, "use float")
         if c.kind in (TypeKind.MEMBERPOINTER, TypeKind.FUNCTIONPROTO, TypeKind.FUNCTIONNOPROTO):
             refuse("TM1021", f"a value of type '{spelling}' points to a function or member", where,
@@ -194,6 +194,14 @@ class TypeTable:
         size, alignment = int(c.get_size()), int(c.get_align())
         if size < 0:
             refuse("TM1026", f"type '{c.spelling}' is incomplete here", where)
+        for child in children_of(declaration):
+            if child.kind in (CursorKind.UNION_DECL, CursorKind.STRUCT_DECL) and child.is_anonymous():
+                refuse(
+                    "TM1027",
+                    "members of an unnamed struct or union are not converted",
+                    child,
+                    "give it a name",
+                )
         fields = self._bases(name, declaration, where)
         for position, member in enumerate(c.get_fields()):
             fields.append(self._field(declaration, member, position, where))
