@@ -1,9 +1,9 @@
 """Tensor level to loop level: each operation on whole tensors becomes its own definition.
 
-    y: Tensor[f32, M, N] = x @ w + b     ->     product = allocate(f32, M, N)
-                                                for i in parallel(...): ...    # the definition of `@`
-                                                y = allocate(f32, M, N)
-                                                for i in parallel(...): ...    # the definition of `+`
+y: Tensor[f32, M, N] = x @ w + b     ->     product = allocate(f32, M, N)
+                                            for i in parallel(...): ...    # the definition of `@`
+                                            y = allocate(f32, M, N)
+                                            for i in parallel(...): ...    # the definition of `+`
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ A part inside a reduction cannot move; where that is too deep, the verifier's ru
 from __future__ import annotations
 
 from dataclasses import replace
+
 from tmigrate.tilelang.ir.effects import effectful_functions, is_effectful
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
@@ -166,7 +167,8 @@ def hoist(module: Module, limit: int = MAX_EXPRESSION_DEPTH) -> Module:
     changed = []
     for function in module.functions:
         deep = any(
-            isinstance(n, Stmt) and any(isinstance(c, Expr) and heights(c)[id(c)] > limit for c in children(n))
+            isinstance(n, Stmt)
+            and any(isinstance(c, Expr) and heights(c)[id(c)] > limit for c in children(n))
             for n in walk(function.body)
         )
         body = _Hoister(module, function, limit).region(function.body) if deep else function.body

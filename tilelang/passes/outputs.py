@@ -1,9 +1,9 @@
 """Returned and temporary tensors become parameters, which the launcher allocates.
 
-    def matmul(A, B) -> Tensor[f32, M, N]:          def matmul(A, B, C: Tensor[f32, M, N]):
-        C = allocate(f32, M, N)               ->        ...
-        ...
-        return C
+def matmul(A, B) -> Tensor[f32, M, N]:          def matmul(A, B, C: Tensor[f32, M, N]):
+    C = allocate(f32, M, N)               ->        ...
+    ...
+    return C
 """
 
 from __future__ import annotations

@@ -96,7 +96,9 @@ class _Renamer:
             var = self.reductions.get(e) or self.fresh(e.var)
             self.reductions[e] = var
             bounds = {"start": self.expr(e.start, visible), "stop": self.expr(e.stop, visible)}
-            return _changed(e, {**bounds, "var": var, "body": self.expr(e.body, {**visible, e.var.name: var})})
+            return _changed(
+                e, {**bounds, "var": var, "body": self.expr(e.body, {**visible, e.var.name: var})}
+            )
         for name, kind in field_kinds(type(e)):
             value = getattr(e, name)
             if kind is FieldKind.OPERAND and value is not None:

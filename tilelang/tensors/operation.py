@@ -69,7 +69,9 @@ class Definition:
     def nest(self, axes: Sequence[tuple[str, str]], *body: str) -> str:
         """Parallel loops, `(index, extent)` from the outside inwards, around the lines of `body`."""
         lines = [f"{'    ' * d}for {i} in parallel(range({n})):" for d, (i, n) in enumerate(axes)]
-        return "\n".join([*lines, *(f"{'    ' * len(axes)}{line}" for text in body for line in text.split("\n"))])
+        return "\n".join(
+            [*lines, *(f"{'    ' * len(axes)}{line}" for text in body for line in text.split("\n"))]
+        )
 
     def over_result(self, *body: str) -> str:
         """Parallel loops over the result's elements, with :meth:`indices` as their indices."""

@@ -438,18 +438,33 @@ class ExpressionParser:
         generator = it.generators[0]
         if len(it.generators) != 1 or generator.ifs or not isinstance(generator.target, ast.Name):
             self.scope.fail("TM2002", "a reduction runs over one range without conditions", it)
-        start, stop, step = self.range_bounds(generator.iter)
+        return self.fold(op, generator.target.id, generator.iter, it.elt)
+
+    def fold(self, op: ReduceOp, name: str, ranged: ast.expr, value: ast.expr) -> Expr:
+        """The reduction of `value` over `name` in a range."""
+        start, stop, step = self.range_bounds(ranged)
         if step != Const(1, type_of(start)):
-            self.scope.fail("TM2002", "a reduction's range has step 1", generator.iter)
-        var = Var(generator.target.id, type_of(start))
+            self.scope.fail("TM2002", "a reduction's range has step 1", ranged)
+        var = Var(name, type_of(start))
         previous = self.scope.variables.get(var.name)
         self.scope.variables[var.name] = var
-        body = self.parse(it.elt)
+        body = self.parse(value)
         if previous is None:
             del self.scope.variables[var.name]
         else:
             self.scope.variables[var.name] = previous
         return Reduce(op, var, start, stop, body)
+
+    def map_reduce(self, it: ast.Call) -> Expr:
+        """`map_reduce(lambda k: A[i, k] * B[k, j], range(K), "sum")` is `sum(A[i, k] * B[k, j] for k in ...)`."""
+        self._arity(it, 2, 3)
+        function, ranged = it.args[:2]
+        word = it.args[2] if len(it.args) == 3 else ast.copy_location(ast.Constant("sum"), it)
+        if not isinstance(function, ast.Lambda) or len(function.args.args) != 1:
+            self.scope.fail("TM2005", "map_reduce takes a lambda of one index first", function)
+        if not isinstance(word, ast.Constant) or word.value not in _REDUCTIONS:
+            self.scope.fail("TM2005", f"use one of {', '.join(_REDUCTIONS)}", word)
+        return self.fold(_REDUCTIONS[str(word.value)], function.args.args[0].arg, ranged, function.body)
 
     def range_bounds(self, it: ast.expr) -> tuple[Expr, Expr, Expr]:
         """start, stop and step of `range(...)`, all of one integer type."""
@@ -514,6 +529,7 @@ _SPECIAL_CALLS: dict[str, Callable[[ExpressionParser, ast.Call], Expr]] = {
     "address": ExpressionParser.address,
     "dynamic_shared": ExpressionParser.dynamic_shared,
     "array": ExpressionParser.make_array,
+    "map_reduce": ExpressionParser.map_reduce,
     "truncdiv": ExpressionParser.trunc_operator,
     "truncrem": ExpressionParser.trunc_operator,
 }
