@@ -20,6 +20,7 @@ from tmigrate.tilelang.ir.expressions import (
     Cast,
     Const,
     Expr,
+    Extent,
     NamedConst,
     Var,
 )
@@ -133,6 +134,8 @@ def evaluate(e: Expr, values: Mapping[str, int]) -> int | None:
         return values.get(e.name)
     if isinstance(e, Cast):
         return evaluate(e.operand, values)
+    if isinstance(e, Extent) and isinstance(e.tensor, Var) and isinstance(e.tensor.type, TensorType):
+        return evaluate(e.tensor.type.shape[e.axis], values)
     if isinstance(e, Binary):
         left, right = evaluate(e.left, values), evaluate(e.right, values)
         if left is None or right is None or (right == 0 and e.op in (BinaryOp.FLOOR_DIV, BinaryOp.FLOOR_MOD)):

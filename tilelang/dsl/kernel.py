@@ -13,15 +13,17 @@ import numpy as np
 from tmigrate.diagnostics import Diagnostic, RefusedError, TmigrateError, UsageError
 from tmigrate.tilelang.dsl.arrays import HostArray, is_array, to_host
 from tmigrate.tilelang.dsl.binding import Binder, Bound, check_array, dimension_values, evaluate, fail
+from tmigrate.tilelang.dsl.products import run_product
 from tmigrate.tilelang.dsl.source import KernelSource, read_source
 from tmigrate.tilelang.dsl.structs import numpy_dtype
 from tmigrate.tilelang.ir.expressions import LaunchIndex
-from tmigrate.tilelang.ir.module import Function, Level, Module
+from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import Assume
 from tmigrate.tilelang.ir.types import PointerType, ScalarType, StructType, TensorType
 from tmigrate.tilelang.ir.verify import verify
 from tmigrate.tilelang.passes.expand_tensors import expand_tensors
+from tmigrate.tilelang.passes.match_product import Product, match_product
 from tmigrate.tilelang.passes.outputs import Outputs, outputs_to_parameters
 from tmigrate.tilelang.text.parser import parse_module
 
@@ -30,12 +32,26 @@ Size = tuple[int, ...] | int
 
 @dataclass(slots=True)
 class Compiled:
-    """A kernel for one set of types: the module as written and as lowered, and the built object."""
+    """A kernel for one set of types: the module as written, and as lowered.
+
+    `product` is set where the whole kernel is a matrix product.
+    """
 
     module: Module
     function: Function
     outputs: Outputs
-    built: Any
+    lowered: Module
+    product: Product | None
+    object: Any = None
+
+    @property
+    def built(self) -> Any:
+        """The compiled object; built when first needed, since a product seldom needs it."""
+        from tmigrate.tilelang.targets.cpu.build import build_module
+
+        if self.object is None:
+            self.object = build_module(self.lowered)
+        return self.object
 
 
 class AssumptionFailed(Exception):
@@ -192,10 +208,17 @@ class Kernel:
         given = [_scalar(p.type, a) for p, a in zip(compiled.function.parameters, given, strict=True)]
         added = {v.name: _allocate(v.type, values, compiled.module) for v in compiled.outputs.added}
         launched = compiled.outputs.function
-        extents = [values[d.name] for d in launched.dimensions]
-        _launch(compiled, [*given, *added.values(), *extents], grid, block, shared, self._storage())
+        arrays = dict(zip((p.name for p in launched.parameters), [*given, *added.values()], strict=True))
+        if compiled.product is None or not run_product(compiled.product, arrays, values):
+            extents = [values[d.name] for d in launched.dimensions]
+            _launch(compiled, [*arrays.values(), *extents], grid, block, shared, self._storage())
         _write_back(host)
         return _result(compiled, dict(zip(self.parameters, arguments, strict=True)), added)
+
+    def plan(self, *arguments: Any) -> str:
+        """How a call with these arguments runs: `matrix product` (the bundled library's) or `loops`."""
+        compiled = self._compile(self._bind(self._host(arguments)), False)
+        return "loops" if compiled.product is None else "matrix product"
 
     def _storage(self) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of the file's `device(...)` variables."""
@@ -207,8 +230,6 @@ class Kernel:
 
 def compile_kernel(module: Module, name: str, *, keep_launch: bool) -> Compiled:
     """Lower and build one kernel of a module; `keep_launch`: check assumptions about launch sizes too."""
-    from tmigrate.tilelang.targets.cpu.build import build_module
-
     function = module.function(name)
     assert function is not None
     lowered = expand_tensors(module)
@@ -217,16 +238,17 @@ def compile_kernel(module: Module, name: str, *, keep_launch: bool) -> Compiled:
     if not keep_launch:
         kernel = replace(kernel, body=tuple(s for s in kernel.body if not _about_launch(s)))
     outputs = outputs_to_parameters(kernel)
-    functions = tuple(
-        outputs.function if f.name == name else f
-        for f in lowered.functions
-        if f.name == name or f not in module.kernels
-    )
-    return Compiled(module, function, outputs, build_module(replace(lowered, functions=functions)))
+    others = (f for f in lowered.functions if f.name != name and f.kind is not FunctionKind.KERNEL)
+    changed = replace(lowered, functions=(*others, outputs.function))
+    return Compiled(module, function, outputs, changed, match_product(kernel))
 
 
 def _about_launch(s: Any) -> bool:
     return isinstance(s, Assume) and any(isinstance(n, LaunchIndex) for n in walk(s))
+
+
+def _size(size: Size) -> tuple[int, ...]:
+    return (size,) if isinstance(size, int) else tuple(size)
 
 
 def _launch(
@@ -244,7 +266,7 @@ def _launch(
 
     pool = ctypes.cast(load_pool().tm_pool_parallel, ctypes.c_void_p).value or 0
     outcome = launch(
-        compiled.built, compiled.function.name, grid, block, arguments,
+        compiled.built, compiled.function.name, _size(grid), _size(block), arguments,
         shared=shared, variables=variables, parallel=pool,
     )  # fmt: skip
     if outcome.status == ASSUMPTION_FAILED:
