@@ -201,7 +201,7 @@ def _general(f: FunctionContext, cursor: Cursor, subject: Expr, cases: list[_Cas
         f.targets.append(target)
     try:
         with f.region() as inner:
-            _fall(f, subject, cases, here)
+            _fall(f, subject, cases)
     finally:
         if middle:
             f.targets.pop()
@@ -218,19 +218,21 @@ def _general(f: FunctionContext, cursor: Cursor, subject: Expr, cases: list[_Cas
         f.emit(If(target.flag, (leave,), (), location=here))
 
 
-def _fall(f: FunctionContext, subject: Expr, cases: list[_Case], here: object) -> None:
+def _fall(f: FunctionContext, subject: Expr, cases: list[_Case]) -> None:
     """Each case under `entered or k == label`; one that does not fall through clears the flag."""
-    entered = f.variable("entered", B1, unstable=True)
-    f.emit(Declare(entered, Const(False, B1), location=f.location))
     others = [c for c in cases if not c.is_default]
+    falls = [_falls_through(c) for c in cases[:-1]]
+    entered = f.variable("entered", B1, unstable=True) if any(falls) else None
+    if entered is not None:
+        f.emit(Declare(entered, Const(False, B1), location=f.location))
     for n, case in enumerate(cases):
         match = _default_match(subject, others) if case.is_default else _matches(subject, case)
-        if n > 0 and _falls_through(cases[n - 1]):
+        if entered is not None and n > 0 and falls[n - 1]:
             match = Logical(LogicalOp.OR, entered, match)
-        falls = n + 1 < len(cases) and _falls_through(case)
-        inner = _statements(f, case)
-        flag: Region = (Assign(entered, Const(falls, B1), location=f.location),) if n + 1 < len(cases) else ()
-        f.emit(If(match, (*flag, *inner), (), location=location_of(case.where)))
+        flag: Region = ()
+        if entered is not None and n < len(falls):
+            flag = (Assign(entered, Const(falls[n], B1), location=f.location),)
+        f.emit(If(match, (*flag, *_statements(f, case)), (), location=location_of(case.where)))
 
 
 def _default_match(subject: Expr, others: list[_Case]) -> Expr:
