@@ -171,8 +171,8 @@ const Allocation *find_mapping(const void *pointer, bool *freed) {
   return nullptr;
 }
 
-void check_padding(const Allocation &a, const char *when) {
-  if (!a.mapping) return;
+bool mend_padding(const Allocation &a, long *offset) {
+  if (!a.mapping) return false;
   auto bad = [&](const unsigned char *from, const unsigned char *to) -> const unsigned char * {
     for (; from < to; ++from)
       if (*from != padding_byte) return from;
@@ -180,12 +180,18 @@ void check_padding(const Allocation &a, const char *when) {
   };
   const unsigned char *found = bad(a.base + a.size, a.mapping + a.mapped - page);
   if (!found) found = bad(a.mapping, a.base);
-  if (!found) return;
-  const long offset = found - a.base;
-  report("bounds", "a byte at offset " + std::to_string(offset) + " of an allocation of " + std::to_string(a.size) +
-                       " bytes was written (found " + when + ")", Place());
+  if (!found) return false;
+  *offset = found - a.base;
   std::memset(a.base + a.size, padding_byte, a.mapping + a.mapped - page - (a.base + a.size));
   std::memset(a.mapping, padding_byte, a.base - a.mapping);
+  return true;
+}
+
+void check_padding(const Allocation &a, const char *when) {
+  long offset;
+  if (mend_padding(a, &offset))
+    report("bounds", "a byte at offset " + std::to_string(offset) + " of an allocation of " + std::to_string(a.size) +
+                         " bytes was written (found " + when + ")", Place());
 }
 
 void check_all_padding(const char *when) {

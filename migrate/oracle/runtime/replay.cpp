@@ -1,5 +1,8 @@
 /* Replay: at a launch, the original and its converted versions run from the same memory and are compared.
  * The files in and out are described in REPLAY.md. */
+#include <signal.h>
+#include <sys/time.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -94,7 +97,9 @@ class Comparison {
     begin("original");
     const unsigned reports_before = report_count();
     captured_output = &printed;
+    const std::clock_t began = std::clock();
     const bool ended = emulate(launch, 0);
+    seconds = (double)(std::clock() - began) / CLOCKS_PER_SEC;
     captured_output = nullptr;
     if (!*variation) std::fputs(printed.c_str(), stdout);
     const unsigned violations = report_count() - reports_before;
@@ -129,12 +134,13 @@ class Comparison {
   const char *variation;
   Mask mask;
   std::string printed;
+  double seconds = 0; /* of the processor, for the original */
   std::unique_ptr<ShadowMemory> inputs;
 
   struct Outcome {
     int result = TM_OK, signal = 0;
     void *address = nullptr;
-    std::string fault;
+    std::string fault, overrun;
     Call call;
   };
 
@@ -166,23 +172,48 @@ class Comparison {
       unsigned char *coverage;
       Outcome &outcome;
     } work{version, launch, arguments, coverage, outcome};
+    limit_time(2 + 50 * seconds);
     outcome.signal = guarded(
         [](void *data) {
           Work &w = *static_cast<Work *>(data);
           w.outcome.result = call_version(w.version, w.launch, w.arguments, w.coverage, w.outcome.call);
         },
         &work, &outcome.address);
+    limit_time(0);
+    outcome.overrun = overrun();
     return outcome;
+  }
+
+  /* SIGVTALRM after so many seconds of the processor; 0: never. */
+  static void limit_time(double seconds) {
+    itimerval timer = {};
+    timer.it_value.tv_sec = (time_t)seconds;
+    timer.it_value.tv_usec = (suseconds_t)((seconds - std::floor(seconds)) * 1e6);
+    setitimer(ITIMER_VIRTUAL, &timer, nullptr);
+  }
+
+  /* What a converted version wrote beyond an allocation's end: no snapshot holds it, so it is looked for apart. */
+  static std::string overrun() {
+    std::string found;
+    for (const Allocation *a : allocations()) {
+      long offset;
+      if (mend_padding(*a, &offset) && found.empty())
+        found = "it wrote a byte at offset " + std::to_string(offset) + " of an allocation of " +
+                std::to_string(a->size) + " bytes";
+    }
+    return found;
   }
 
   /* The verdict of a call that did not end normally; empty where it did. */
   static std::string failure(const Outcome &o) {
     if (!o.fault.empty()) return "\"verdict\": \"missing\", \"reason\": " + json_text(o.fault);
+    if (o.signal == SIGVTALRM) return "\"verdict\": \"hangs\", \"reason\": \"it does not end where the original does\"";
     if (o.signal) {
       char address[32];
       std::snprintf(address, sizeof address, "%p", o.address);
       return "\"verdict\": \"crashed\", \"signal\": " + std::to_string(o.signal) + ", \"address\": \"" + address + "\"";
     }
+    if (!o.overrun.empty()) return "\"verdict\": \"overran\", \"reason\": " + json_text(o.overrun);
     if (o.result == TM_ASSUMPTION_FAILED) return "\"verdict\": \"assumption\"";
     if (o.result != TM_OK) return "\"verdict\": \"trapped\"";
     return "";

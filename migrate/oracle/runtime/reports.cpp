@@ -97,7 +97,7 @@ void report(const char *kind, const std::string &message, const Place &place, co
 namespace {
 sigjmp_buf *recovery = nullptr;
 void *fault_address = nullptr;
-constexpr int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGVTALRM};
 
 std::string describe_fault(int signal, void *address) {
   if (signal == SIGFPE) return "integer division by zero";
@@ -131,6 +131,7 @@ void on_signal(int signal, siginfo_t *info, void *context) {
     fault_address = info->si_addr;
     siglongjmp(*recovery, signal);
   }
+  if (signal == SIGVTALRM) return; /* the guarded call has ended meanwhile */
   if (in_device()) {
     report(signal == SIGSEGV || signal == SIGBUS ? "bounds" : "trap", describe_fault(signal, info->si_addr),
            here((const char *)program_counter(context) + 1));

@@ -49,7 +49,10 @@ Allocation *find_allocation(const void *pointer);
 Allocation *find_variable(const std::string &mangled);
 /* The allocation, live or freed, whose guarded mapping holds the address; *freed tells which. */
 const Allocation *find_mapping(const void *pointer, bool *freed);
-/* Bytes beyond an allocation's end, up to the next page, hold a pattern; false where it was overwritten. */
+/* Bytes beyond an allocation's end, up to the next page, hold a pattern.  True where it was overwritten: *offset is
+ * the first such byte's, and the pattern is there again. */
+bool mend_padding(const Allocation &allocation, long *offset);
+/* Reports what was overwritten as a violation of the original. */
 void check_padding(const Allocation &allocation, const char *when);
 void check_all_padding(const char *when);
 
