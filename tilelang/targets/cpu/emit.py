@@ -17,8 +17,9 @@ from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import Allocate, Return
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS
-from tmigrate.tilelang.ir.types import VOID, TensorType
-from tmigrate.tilelang.targets.cpu.functions import CContext, FunctionWriter, address_taken
+from tmigrate.tilelang.ir.types import StructType, TensorType, is_float
+from tmigrate.tilelang.passes.effects import address_taken
+from tmigrate.tilelang.targets.cpu.functions import CContext, FunctionWriter
 from tmigrate.tilelang.targets.cpu.loops import LoopWriter
 from tmigrate.tilelang.targets.cpu.names import (
     identifier,
@@ -29,7 +30,7 @@ from tmigrate.tilelang.targets.cpu.names import (
 )
 from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions
 from tmigrate.tilelang.targets.cpu.parameters import kernel_prologue, preconditions
-from tmigrate.tilelang.targets.cpu.structs import define_structs, used_structs
+from tmigrate.tilelang.targets.cpu.structs import define_copies, define_structs, used_structs
 
 
 def render(
@@ -49,17 +50,22 @@ def render(
         lines.append('#include "tm_shadow.h"')
     if options.functions is FloatFunctions.VECTOR:
         lines.append('#include "tm_math.h"')
-    lines += define_structs(used_structs(module), structs)
+    used = used_structs(module)
+    lines += define_structs(used, structs)
+    if options.is_shadow:
+        lines += define_copies(used, structs)
     if options.coverage:
         lines.append(f"static unsigned char tm_no_coverage[{max(1, points)}];")
     uses_shared = any(isinstance(it, DynamicShared) for f in module.functions for it in walk(f.body))
+
+    def context_of(f: Function) -> CContext:
+        return CContext(module, options, structs, f.name in in_order, uses_shared, address_taken(f.body))
+
     devices = [f for f in module.functions if f.kind is FunctionKind.DEVICE]
-    lines += [f"{_signature(f, options.is_shadow)};" for f in devices]
+    lines += [f"{_signature(context_of(f), f)};" for f in devices]
     for function in (*devices, *module.kernels):
-        context = CContext(
-            module, options, structs, function.name in in_order, uses_shared, address_taken(function.body)
-        )
         lines.append("")
+        context = context_of(function)
         lines += _device(context, function) if function in devices else _kernel(context, function)
     return "\n".join(lines) + "\n"
 
@@ -68,18 +74,29 @@ def _comment(text: str) -> str:
     return text.replace("*/", "* /")
 
 
-def _signature(function: Function, shadow: bool) -> str:
-    parameters = ["const tm_frame *tm_f"]
-    parameters += [spaced(register_type(p.type, shadow)) + variable_name(p) for p in function.parameters]
-    result = "void" if function.result == VOID else register_type(function.result, shadow)
+def _signature(context: CContext, function: Function) -> str:
+    parameters = ["const tm_frame *tm_f", *(_parameter(context, p) for p in function.parameters)]
+    result = register_type(function.result, context.options.is_shadow)
+    if isinstance(function.result, StructType) and context.options.is_shadow:
+        result += " *"
     name = identifier("f_", function.name)
     return f"static inline __attribute__((unused)) {spaced(result)}{name}({', '.join(parameters)})"
+
+
+def _parameter(context: CContext, parameter: Var) -> str:
+    """Shadow execution passes structs by address; what must lie in memory arrives under another name."""
+    t, name = register_type(parameter.type, context.options.is_shadow), variable_name(parameter)
+    if context.options.is_shadow and isinstance(parameter.type, StructType):
+        return f"const {t} *{name}_given"
+    if context.options.is_shadow and is_float(parameter.type) and parameter.name in context.memory:
+        return f"{spaced(t)}{name}_given"
+    return spaced(t) + name
 
 
 def _device(context: CContext, function: Function) -> list[str]:
     writer = FunctionWriter(context, function.name)
     body = writer.function_body(function.body, function.parameters)
-    return [*writer.outlined, f"{_signature(function, context.options.is_shadow)} {{", *body, "}"]
+    return [*writer.outlined, f"{_signature(context, function)} {{", *body, "}"]
 
 
 def _kernel(context: CContext, function: Function) -> list[str]:

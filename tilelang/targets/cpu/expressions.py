@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tmigrate.diagnostics import Diagnostic, RefusedError
+from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Binary,
@@ -82,6 +83,7 @@ class Expressions:
 
     def __init__(self, around: Surroundings) -> None:
         self.around = around
+        self.here: Location | None = None  # of the statement that is being written
         self._rules: dict[type[Expr], Callable[..., str]] = {
             Const: lambda e: self.constant(e.value, e.type),
             NamedConst: lambda e: self.constant(e.value, e.type),
@@ -331,7 +333,7 @@ class Expressions:
         lines = []
         for flat in range(count):
             text = self.value(values[flat] if flat < len(values) else zero)
-            lines.append(f"{place}{''.join(f'[{i}]' for i in _unflatten(flat, array.shape))} = {text};")
+            lines.append(f"{place}{''.join(f'[{i}]' for i in unflatten(flat, array.shape))} = {text};")
         return lines
 
     def give_back(self, value: Expr) -> list[str]:
@@ -343,7 +345,8 @@ class Expressions:
         return []
 
 
-def _unflatten(flat: int, shape: tuple[int, ...]) -> list[int]:
+def unflatten(flat: int, shape: tuple[int, ...]) -> list[int]:
+    """The indices of the flat-th element of an array."""
     indices = []
     for extent in reversed(shape):
         indices.append(flat % extent)

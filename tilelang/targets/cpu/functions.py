@@ -20,6 +20,7 @@ from tmigrate.tilelang.ir.node import Node, bindings_of, walk
 from tmigrate.tilelang.ir.statements import Allocate, For, LoopKind, Region, Stmt
 from tmigrate.tilelang.ir.structs import Structs, size_of
 from tmigrate.tilelang.ir.types import ArrayType, Space, TensorType, is_float
+from tmigrate.tilelang.passes.contexts import is_context
 from tmigrate.tilelang.targets.cpu.expressions import Expressions, Surroundings, extent_name
 from tmigrate.tilelang.targets.cpu.names import (
     c_type,
@@ -53,21 +54,6 @@ class CContext:
     def module_variables(self) -> dict[str, int]:
         """The module's variables and their places in `launch->globals`."""
         return {v.name: i for i, v in enumerate(self.module.variables)}
-
-
-def address_taken(body: Region) -> frozenset[str]:
-    """The variables whose address is taken: they live in memory, others in registers."""
-    found = set()
-    for it in walk(body):
-        place: Node | None = it.place if isinstance(it, AddressOf) else None
-        while isinstance(place, Member | Subscript):
-            if isinstance(place, Subscript) and not isinstance(type_of(place.base), ArrayType):
-                place = None
-                break
-            place = place.base
-        if isinstance(place, Var):
-            found.add(place.name)
-    return frozenset(found)
 
 
 class FunctionWriter(StatementWriter):
@@ -251,7 +237,7 @@ class FunctionWriter(StatementWriter):
     def _bytes(self, var: Var) -> str:
         if isinstance(var.type, TensorType):
             extents = " * ".join(f"(size_t){extent_name(var, axis)}" for axis in range(var.type.rank))
-            element = register_type(var.type.element, self.context.options.is_shadow and _is_context(var))
+            element = register_type(var.type.element, self.context.options.is_shadow and is_context(var))
             return f"{extents} * sizeof({element})"
         return str(size_of(var.type, self.context.structs))
 
@@ -281,7 +267,7 @@ class FunctionWriter(StatementWriter):
             declarator = spaced(c_type(var.type)) + f"restrict {variable_name(var)}"
             if isinstance(var.type, ArrayType):
                 declarator, _ = pointer_to_array(var.type, variable_name(var))
-            elif self.context.options.is_shadow and is_float(var.type.element) and _is_context(var):
+            elif self.context.options.is_shadow and is_float(var.type.element) and is_context(var):
                 declarator = f"tm_shadow *restrict {variable_name(var)}"
             self.write(f"{declarator} = tm_arena_take(&tm_memory, {size});")
         return True
@@ -302,12 +288,6 @@ class FunctionWriter(StatementWriter):
         element, name = c_type(statement.var.type), variable_name(statement.var)
         size = self._bytes(statement.var)
         self.write(f"{spaced(element)}{name} = tm_scratch_take(&tm_scratch_memory, {size});")
-
-
-def _is_context(var: Var) -> bool:
-    from tmigrate.tilelang.passes.contexts import is_context
-
-    return is_context(var)
 
 
 def _loop_bounds(loop: For) -> tuple[Expr, ...]:

@@ -106,6 +106,7 @@ class StatementWriter:
         """Statements in order."""
         for statement in statements:
             first = len(self.lines)
+            self.expressions.here = statement.location
             self._rules[type(statement)](statement)
             self._mark(first, statement.location)
 

@@ -9,6 +9,7 @@ from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.ir.node import FieldKind, field_kinds, walk
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS, Structs, alignment_of, size_of
 from tmigrate.tilelang.ir.types import (
+    SCALARS,
     ArrayType,
     PointerType,
     StructDefinition,
@@ -110,6 +111,33 @@ def _define(definition: StructDefinition, structs: Structs) -> list[str]:
     lines.append(f"}} __attribute__(({attributes}));")
     checks.append(f"sizeof(struct {name}) == {definition.size}")
     return lines + [f'_Static_assert({check}, "layout of {definition.name}");' for check in checks]
+
+
+def define_copies(definitions: list[StructDefinition], structs: Structs) -> list[str]:
+    """C functions for shadow execution: a ring of values that no variable holds, and a copy with shadows.
+
+    Shadows are read before the bytes are written, since the two may overlap.
+    """
+    lines = []
+    for definition in definitions:
+        name = identifier("s_", definition.name)
+        lines.append(f"TM_SLOTS({name})")
+        lines.append(
+            f"static __attribute__((unused)) void tm_copy_{name}(struct {name} *to, const struct {name} *from) {{"
+        )
+        leaves = float_leaves(definition.type, structs)
+        lines.append("  if (to == from) return;")
+        lines += [
+            f"  tm_shadow leaf_{number} = tms_load_{t}((const void *)((const char *)from + {offset}));"
+            for number, (offset, t) in enumerate(leaves)
+        ]
+        lines.append("  __builtin_memmove(to, from, sizeof *to);")
+        lines += [
+            f"  tm_record((char *)to + {offset}, {SCALARS[t].bytes}, &leaf_{number});"
+            for number, (offset, t) in enumerate(leaves)
+        ]
+        lines.append("}")
+    return lines
 
 
 def float_leaves(t: Type, structs: Structs, offset: int = 0) -> list[tuple[int, str]]:
