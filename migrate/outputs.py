@@ -2,9 +2,9 @@
 
 A copy of every text as tmigrate wrote it stays in ``.tmigrate/`` beside the outputs.  An output equal to
 its copy is ours to replace; one that differs was edited, and the new text is merged into it three ways
-(copy, edited, new), with git's conflict marks where both changed the same lines.  Without the copy (it
-was not committed), the hash in the certificate still tells whether the file was edited; then every
-difference is marked.  A file that was never ours is not touched.
+(copy, edited, new), with git's conflict marks where both changed the same lines; while such marks stand in
+it, it is left alone.  Without the copy (it was not committed), the hash in the certificate still tells
+whether the file was edited; then every difference is marked.  A file that was never ours is not touched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, Severity, UsageError
 from tmigrate.locations import Location
-from tmigrate.merging import merge
+from tmigrate.merging import YOURS, merge
 
 BASE_FOLDER = ".tmigrate"
 
@@ -41,14 +41,23 @@ class OutputState:
     path: Path
     action: Action
     sha256: str
+    touched: bool = True  # whether anything was written to the file
 
     def diagnostic(self) -> Diagnostic | None:
         """What a person must know about it."""
-        if self.action is not Action.CONFLICT:
-            return None
-        message = f"'{self.path.name}' was edited since it was written, and both changed the same lines"
-        remedy = "choose between the lines marked <<<<<<< and >>>>>>>"
-        return Diagnostic("TM5022", message, Location(str(self.path)), Severity.WARNING, remedy)
+        place = Location(str(self.path))
+        if self.action is Action.CONFLICT:
+            message = f"'{self.path.name}' was edited since it was written, and both changed the same lines"
+            if not self.touched:
+                message = f"'{self.path.name}' still has the marks of an earlier conflict"
+            remedy = "choose between the lines marked <<<<<<< and >>>>>>>"
+            return Diagnostic("TM5022", message, place, Severity.WARNING, remedy)
+        if self.action in (Action.KEPT, Action.MERGED):
+            done = "left alone" if self.action is Action.KEPT else "merged with the new conversion"
+            message = f"'{self.path.name}' was edited since it was written, and was {done}"
+            remedy = "run `tmigrate verify`, which judges it as it stands"
+            return Diagnostic("TM5023", message, place, Severity.WARNING, remedy)
+        return None
 
 
 def text_hash(text: str) -> str:
@@ -92,11 +101,11 @@ def write_outputs(
         for plan in plans:
             if plan.result is not None:
                 _replace(folder / plan.name, plan.result)
-            if _read(folder / BASE_FOLDER / plan.name) != texts[plan.name]:
+            if not plan.unresolved and _read(folder / BASE_FOLDER / plan.name) != texts[plan.name]:
                 _replace(folder / BASE_FOLDER / plan.name, texts[plan.name])
     except OSError as error:
         raise _unwritable(folder, error.strerror or str(error)) from None
-    return [OutputState(folder / plan.name, plan.action, text_hash(texts[plan.name])) for plan in plans]
+    return [plan.state(folder, texts[plan.name]) for plan in plans]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,11 @@ class _Plan:
     name: str
     action: Action
     result: str | None  # None: leave the file as it is
+    unresolved: bool = False  # marks of an earlier conflict stand in it
+
+    def state(self, folder: Path, text: str) -> OutputState:
+        """What became of the output whose new text this is."""
+        return OutputState(folder / self.name, self.action, text_hash(text), self.result is not None)
 
 
 def _plan(folder: Path, name: str, text: str, previous: str | None) -> _Plan:
@@ -121,6 +135,8 @@ def _plan(folder: Path, name: str, text: str, previous: str | None) -> _Plan:
         )
     if current == base or text_hash(current) == previous or (base is None and _is_certificate(current)):
         return _Plan(name, Action.WRITTEN, text)
+    if f"{YOURS}\n" in current:
+        return _Plan(name, Action.CONFLICT, None, unresolved=True)
     if base == text:
         return _Plan(name, Action.KEPT, None)
     merged = merge(base, current, text)

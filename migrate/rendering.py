@@ -167,7 +167,7 @@ def print_results(results: Sequence[InputResult]) -> None:
     if table.row_count:
         out.print(table)
     for result in results:
-        for path in result.outputs:
+        for path in (path for path in result.outputs if path not in result.untouched):
             out.print(f"wrote {visible(path)}", soft_wrap=True)
     out.print(summary(results), soft_wrap=True)
 

@@ -6,7 +6,7 @@ The field names of ``to_json`` are public: additions are fine, renames are not.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -99,7 +99,8 @@ class InputResult:
     """One translation unit or model.
 
     ``parsed`` is false where the input's text was read and not understood (a syntax error); ``readable``
-    is false where there was nothing to read, or tmigrate itself failed.  ``outputs`` are paths as written.
+    is false where there was nothing to read, or tmigrate itself failed.  ``outputs`` are paths as written;
+    ``untouched`` those of them that were left as they stood.
     """
 
     path: str
@@ -109,7 +110,8 @@ class InputResult:
     outputs: tuple[str, ...] = ()
     parsed: bool = True
     readable: bool = True
-    conflicts: tuple[str, ...] = field(default=())
+    conflicts: tuple[str, ...] = ()
+    untouched: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -128,6 +130,7 @@ class InputResult:
             "diagnostics": [diagnostic_to_json(diagnostic) for diagnostic in self.diagnostics],
             "outputs": list(self.outputs),
             "conflicts": list(self.conflicts),
+            "untouched": list(self.untouched),
         }
 
 

@@ -57,11 +57,13 @@ def write_results(
 
 def _with_outputs(result: InputResult, states: list[OutputState]) -> InputResult:
     conflicts = tuple(str(s.path) for s in states if s.action is Action.CONFLICT)
+    untouched = tuple(str(s.path) for s in states if not s.touched)
     found = [d for d in (s.diagnostic() for s in states) if d is not None]
     return replace(
         result,
         outputs=tuple(str(s.path) for s in states),
         conflicts=conflicts,
+        untouched=untouched,
         diagnostics=(*result.diagnostics, *found),
     )
 

@@ -91,6 +91,14 @@ CODES: tuple[Code, ...] = (
         good="edit the file: keep the lines that are right, delete the marks, and run `tmigrate verify`",
     ),
     Code(
+        "TM5023",
+        "an edited output was kept",
+        "The output was edited since tmigrate wrote it. The edits stay: the file is left alone, or merged "
+        "with the new conversion where that changed. The certificate speaks of tmigrate's own text, not of "
+        "the edited one.",
+        good="tmigrate verify kernel.cu",
+    ),
+    Code(
         "TM5030",
         "an internal error",
         "A fault of tmigrate, not of the input. `--debug` shows where it happened; please report it.",

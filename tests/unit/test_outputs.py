@@ -125,3 +125,31 @@ def test_merge_keeps_every_line_of_a_conflict_without_line_ends() -> None:
         "c",
         ">>>>>>> tmigrate",
     ]
+
+
+def test_marks_of_a_conflict_stay_until_they_are_gone(tmp_path: Path) -> None:
+    """The copy stays as it was, too: what the new text changes is merged in once the marks are gone."""
+    actions(tmp_path, BEFORE)
+    file = tmp_path / "k_tile.py"
+    file.write_text(BEFORE.replace("x = 1", "x = 10"))
+    ours = BEFORE.replace("x = 1", "x = 100")
+    assert actions(tmp_path, ours) is Action.CONFLICT
+    marked = file.read_text()
+    newer = ours.replace("z = 3", "z = 30")
+    assert actions(tmp_path, ours) is Action.CONFLICT
+    (state,) = write_outputs(tmp_path, {"k_tile.py": newer})
+    assert (state.action, state.touched) == (Action.CONFLICT, False)
+    found = state.diagnostic()
+    assert found is not None and "earlier conflict" in found.message
+    assert file.read_text() == marked
+    file.write_text(BEFORE.replace("x = 1", "x = 10"))
+    assert actions(tmp_path, newer) is Action.MERGED
+    assert file.read_text() == BEFORE.replace("x = 1", "x = 10").replace("z = 3", "z = 30")
+
+
+def test_an_edited_output_is_named(tmp_path: Path) -> None:
+    actions(tmp_path, BEFORE)
+    (tmp_path / "k_tile.py").write_text(BEFORE.replace("x = 1", "x = 10"))
+    (state,) = write_outputs(tmp_path, {"k_tile.py": BEFORE})
+    found = state.diagnostic()
+    assert found is not None and found.code == "TM5023" and "left alone" in found.message
