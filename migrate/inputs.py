@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from tmigrate.results import InputKind
 SOURCE_SUFFIXES = frozenset({".cu"})
 MODEL_SUFFIXES = frozenset({".onnx"})
 LARGEST_SOURCE = 32 * 2**20  # bytes; a real translation unit before preprocessing is far smaller
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"  # no source holds more than a few
 
 _INCLUDERS = SOURCE_SUFFIXES | {".cuh", ".h", ".hpp", ".hh", ".inl", ".c", ".cc", ".cpp", ".cxx"}
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
@@ -128,7 +130,10 @@ def _check_text(path: Path, data: bytes) -> Input:
         message = f"'{path}' is not text: byte {zero} is zero"
         remedy = "name the CUDA source, not an object or a library; save UTF-16 sources as UTF-8"
         return Input(str(path), fault=Diagnostic("TM5013", message, remedy=remedy))
-    if not data.strip():
+    if len(data.translate(None, _CONTROL)) < 0.99 * len(data):
+        message = f"'{path}' is not text: it holds many control characters"
+        return Input(str(path), fault=Diagnostic("TM5013", message, remedy="name the CUDA source"))
+    if not data.removeprefix(BOM_UTF8).strip():
         empty = Diagnostic("TM5014", "the file is empty", Location(str(path)), Severity.WARNING)
         return Input(str(path), empty=empty)
     return Input(str(path))
