@@ -18,7 +18,14 @@ RUNTIME = Path(__file__).parent / "runtime"
 ARITHMETIC = ("-O2", "-fwrapv", "-ffp-contract=off", "-fno-builtin")
 """What decides the value of an expression; regenerated thread-level code is compiled alike."""
 
-_COMMON = ("-fno-strict-aliasing", "-g1", "-fno-omit-frame-pointer", "-pthread", "-w")
+_COMMON = (
+    "-fno-strict-aliasing",
+    "-g1",
+    "-fno-omit-frame-pointer",
+    "-fno-optimize-sibling-calls",
+    "-pthread",
+    "-w",
+)
 _SHARED_PARTS = ("launch", "memory", "device", "manifest", "reports")
 _PARTS = {
     "oracle": (

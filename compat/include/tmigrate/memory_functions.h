@@ -11,12 +11,14 @@
 #ifdef __TMIGRATE_CHECK__
 extern "C" void tm_check_access(const void *address, size_t size, int kind, const void *site);
 #define TM_SITE __attribute__((noinline, no_sanitize("thread")))
+#define TM_OUT_OF_LINE TM_SITE
 #define TM_CHECKED(address, size, kind) tm_check_access(address, size, kind, __builtin_return_address(0));
 #else
 #define TM_SITE
+#define TM_OUT_OF_LINE __attribute__((noinline))
 #define TM_CHECKED(address, size, kind)
 #endif
-extern "C" void tm_yield(void);
+extern "C" void tm_yield(const void *site);
 extern "C" void tm_fence(void);
 
 #define TM_ATOMIC(name, type, extra, operation)                                      \
@@ -58,10 +60,10 @@ TM_ATOMICS(atomicDec, unsigned int, unsigned int value, (old == 0 || old > value
 /* A failing compare-and-swap lets other threads run, so that a lock taken by another thread is released. */
 #ifdef TMIGRATE_EMULATED
 #define TM_CAS(name, type)                                            \
-  TM_SITE inline type name(type *address, type compare, type value) { \
+  TM_OUT_OF_LINE inline type name(type *address, type compare, type value) { \
     TM_CHECKED((const void *)address, sizeof(type), 2)                \
     type old = *address;                                              \
-    if (old == compare) *address = value; else tm_yield();            \
+    if (old == compare) *address = value; else tm_yield(__builtin_return_address(0)); \
     return old; }
 #else
 #define TM_CAS(name, type) __device__ type name(type *address, type compare, type value);

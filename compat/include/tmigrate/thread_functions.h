@@ -4,12 +4,13 @@
 #include "../device_launch_parameters.h"
 
 #ifdef TMIGRATE_EMULATED
-/* These are calls, so that the return address is the place in the program. */
+/* These are calls, so that the return address is the place in the program; the line keeps the compiler from
+ * merging two barriers into one. */
 extern "C" {
-void __syncthreads(void);
-int __syncthreads_count(int predicate);
-int __syncthreads_and(int predicate);
-int __syncthreads_or(int predicate);
+void __syncthreads(int line = __builtin_LINE());
+int __syncthreads_count(int predicate, int line = __builtin_LINE());
+int __syncthreads_and(int predicate, int line = __builtin_LINE());
+int __syncthreads_or(int predicate, int line = __builtin_LINE());
 void __syncwarp(unsigned int mask = 0xffffffffu);
 unsigned int __activemask(void);
 long long clock64(void);

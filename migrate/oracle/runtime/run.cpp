@@ -108,17 +108,17 @@ namespace {
 }  // namespace
 
 extern "C" {
-void __syncthreads(void) { no_device("__syncthreads"); }
-int __syncthreads_count(int) { no_device("__syncthreads_count"); }
-int __syncthreads_and(int) { no_device("__syncthreads_and"); }
-int __syncthreads_or(int) { no_device("__syncthreads_or"); }
+void __syncthreads(int) { no_device("__syncthreads"); }
+int __syncthreads_count(int, int) { no_device("__syncthreads_count"); }
+int __syncthreads_and(int, int) { no_device("__syncthreads_and"); }
+int __syncthreads_or(int, int) { no_device("__syncthreads_or"); }
 void __syncwarp(unsigned) { no_device("__syncwarp"); }
 unsigned __activemask(void) { no_device("__activemask"); }
 long long clock64(void) { no_device("clock64"); }
 void __nanosleep(unsigned) {}
 void __trap(void) { no_device("__trap"); }
 void __brkpt(void) {}
-void tm_yield(void) {}
+void tm_yield(const void *) {}
 void tm_fence(void) {}
 void tm_shuffle(unsigned, int, unsigned, int, const void *, void *, size_t, const void *) { no_device("a shuffle"); }
 unsigned tm_vote(unsigned, int, int, const void *) { no_device("a vote"); }

@@ -305,17 +305,17 @@ int barrier(int predicate, const void *site) {
 }  // namespace
 
 extern "C" {
-void __syncthreads(void) { barrier(0, __builtin_return_address(0)); }
-int __syncthreads_count(int predicate) { return barrier(predicate, __builtin_return_address(0)); }
-int __syncthreads_or(int predicate) { return barrier(predicate, __builtin_return_address(0)) != 0; }
-int __syncthreads_and(int predicate) { return barrier(!predicate, __builtin_return_address(0)) == 0; }
+void __syncthreads(int) { barrier(0, __builtin_return_address(0)); }
+int __syncthreads_count(int predicate, int) { return barrier(predicate, __builtin_return_address(0)); }
+int __syncthreads_or(int predicate, int) { return barrier(predicate, __builtin_return_address(0)) != 0; }
+int __syncthreads_and(int predicate, int) { return barrier(!predicate, __builtin_return_address(0)) == 0; }
 
 /* A thread that cannot go on yet (a lock is taken): others run first. */
-void tm_yield(void) {
+void tm_yield(const void *site) {
   if (!in_device()) return;
   Block &b = the_block;
   if (++b.yields > most_yields) {
-    report("deadlock", "threads wait for each other in a loop that no thread ends", here(__builtin_return_address(0)));
+    report("deadlock", "threads wait for each other in a loop that no thread ends", here(site));
     end_launch(cudaErrorLaunchTimeout);
   }
   Thread *self = the_thread;
@@ -333,7 +333,7 @@ void tm_yield(void) {
   tm_switch(&self->stack_pointer, next);
 }
 
-void __nanosleep(unsigned) { tm_yield(); }
+void __nanosleep(unsigned) { tm_yield(__builtin_return_address(0)); }
 void tm_fence(void) { checker::fence(); }
 long long clock64(void) {
   static long long cycles = 0;
