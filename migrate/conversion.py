@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tmigrate.emission import select, texts_of, through_text
 from tmigrate.options import ConvertOptions
+from tmigrate.patching import refuse_patch
 from tmigrate.planning import KernelPlan, Plan, plan_file
 from tmigrate.results import InputResult, KernelResult, Level, Status, worst
 from tmigrate.settings import find_settings, write_stub
@@ -43,6 +44,8 @@ def convert_file(path: Path, options: ConvertOptions) -> InputResult:
     """Convert `path`, verify each kernel within the time limit, and write the outputs."""
     from tmigrate.writing import write_results
 
+    if options.patch:
+        refuse_patch(path)
     plan = plan_file(path, options)
     if not plan.parsed:
         return InputResult(path=str(path), diagnostics=plan.diagnostics, parsed=False)

@@ -124,4 +124,12 @@ CODES: tuple[Code, ...] = (
         bad='[program."solver.cu"]\nargs = ["-n", "100"]',
         good='[program."solver.cu"]\narguments = ["-n", "100"]',
     ),
+    Code(
+        "TM5042",
+        "launch sites cannot be patched yet",
+        "--patch is to write a diff that calls regenerated kernels in place of launches. There is no library "
+        "yet that such a program could be linked with, so nothing is written.",
+        bad="tmigrate convert solver.cu --patch",
+        good="tmigrate run solver.cu -- -n 1003",
+    ),
 )

@@ -11,6 +11,8 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from tmigrate.oracle import Limits, Report, build, run
 from tmigrate.planning import KernelPlan, Plan
 from tmigrate.settings import KernelSettings, find_settings
 from tmigrate.tilelang.ir.module import Module
+from tmigrate.tilelang.runtime.cache import cache_folder, content_key, write_atomically
 from tmigrate.verification.flags import compile_flags
 from tmigrate.verification.harness import Harness, make_harness, write_launches
 from tmigrate.verification.launch_sites import block_sizes, has_main
@@ -28,9 +31,9 @@ from tmigrate.verification.probing import Prepared
 from tmigrate.verification.replay import Outcome, replay
 from tmigrate.verification.report import Launch, Replay
 
-_SEARCH_SHARE = 0.35  # of the time, for finding launches
+_SEARCH_SHARE = 0.5  # of the time, at most, for finding launches
 _WORTHWHILE = 8.0  # seconds that must be left for generated launches after a program's own
-_LEAST, _MOST = 2.0, 10.0  # seconds of search for one kernel
+_LEAST, _MOST = 2.0, 20.0  # seconds of search for one kernel
 
 Launches = list[tuple[str, Prepared]]
 
@@ -92,14 +95,18 @@ def generated_replay(
     text = plan.source.read_text(errors="replace")
     harness = make_harness(plan.source, chosen, thread.variables, has_main=has_main(text))
     undecided = dict.fromkeys(harness.unnamed, "C++ source cannot name this instance")
-    found = _search(plan, thread, options, [k for k in chosen if k.name in harness.kernels], seconds, text)
-    undecided |= {name: it.reason for name, it in found.items() if not it.launches}
-    launches = _interleaved({name: it.launches for name, it in found.items()})
-    if not launches:
-        return Generated(None, undecided)
-    with tempfile.TemporaryDirectory(prefix="tmigrate-") as folder:
-        left = max(5.0, seconds - (time.monotonic() - started))
-        runner = _Runner(plan, thread, lifted, options, harness, Path(folder), left)
+    with tempfile.TemporaryDirectory(prefix="tmigrate-") as folder, ThreadPoolExecutor(1) as pool:
+        runner = _Runner(plan, thread, lifted, options, harness, Path(folder), seconds)
+        building = pool.submit(runner.build)
+        found = _search(
+            plan, thread, options, [k for k in chosen if k.name in harness.kernels], seconds, text
+        )
+        undecided |= {name: it.reason for name, it in found.items() if not it.launches}
+        launches = _interleaved({name: it.launches for name, it in found.items()})
+        building.result()
+        if not launches:
+            return Generated(None, undecided)
+        runner.seconds = max(5.0, seconds - (time.monotonic() - started))
         outcome, dropped = runner.run(launches, {k.symbol: k.name for k in chosen})
     return Generated(outcome, undecided | dropped)
 
@@ -165,10 +172,19 @@ class _Runner:
         flags = compile_flags(self.options)
         return replay(self._source(), flags, arguments, self.thread, self.lifted, seconds)
 
+    def build(self) -> None:
+        """Compile the program before it is needed; what fails here fails again, and is told, in replay."""
+        for mode in ("oracle", "check"):
+            with suppress(TmigrateError):
+                build(self._source(), compile_flags(self.options), mode=mode)
+
     def _source(self) -> Path:
-        path = self.folder / f"{self.plan.source.stem}_harness.cu"
+        """The harness program, at a path that depends on its text only: the built program is found again."""
+        folder = cache_folder("harnesses") / content_key([self.harness.text])
+        path = folder / f"{self.plan.source.stem}_harness.cu"
         if not path.exists():
-            path.write_text(self.harness.text)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, self.harness.text.encode())
         return path
 
     def _file(self, launches: Launches) -> Path:
@@ -177,7 +193,11 @@ class _Runner:
         return path
 
     def _good(self, launches: Launches, outcome: Outcome, symbols: Mapping[str, str]) -> Launches:
-        """The launches that keep CUDA's rules; schedule-dependent ones only where the first is one."""
+        """The launches that keep CUDA's rules; schedule-dependent ones only where the first is one.
+
+        A kernel whose first launch, the most ordinary one, breaks a rule loses all of them: what is left
+        (nothing to do, a single thread) would show little.
+        """
         bad: set[int] = set()
         for symbol, name in symbols.items():
             places = [i for i, (kernel, _) in enumerate(launches) if kernel == name]
@@ -189,8 +209,16 @@ class _Runner:
                 if ordinal < len(places) and (broken or (launch.schedule_bytes > 0 and not lasting)):
                     bad.add(places[ordinal])
             if any(v.kernel == symbol for v in outcome.violations):
-                bad |= {i for i in places if i not in bad and self._violates(launches[i], symbol)}
+                bad |= self._violating(launches, places, symbol)
+            if places and places[0] in bad:
+                bad |= set(places)
         return [it for i, it in enumerate(launches) if i not in bad]
+
+    def _violating(self, launches: Launches, places: Sequence[int], symbol: str) -> set[int]:
+        """Those of a kernel's launches that break a rule; only the first is looked at where it does."""
+        if places and self._violates(launches[places[0]], symbol):
+            return {places[0]}
+        return {i for i in places[1:] if self._violates(launches[i], symbol)}
 
     def _violates(self, launch: tuple[str, Prepared], symbol: str) -> bool:
         """Whether the original, alone and fully checked, breaks a rule in this launch."""
@@ -206,14 +234,17 @@ def _why(outcome: Outcome, symbols: Mapping[str, str], name: str) -> str:
     symbol = next(s for s, n in symbols.items() if n == name)
     found: Sequence[Report] = [v for v in outcome.violations if v.kernel == symbol]
     if not found:
-        return "the original fails in every launch that was generated"
+        return "the original fails in the launches that were generated"
     first = found[0]
     where = f"line {first.place.location.line}"
-    return f"every generated launch breaks CUDA's rules: {first.kind}: {first.message} ({where})"
+    return f"the generated launches break CUDA's rules: {first.kind}: {first.message} ({where})"
 
 
 def _labelled(outcome: Outcome, launches: Launches, symbols: Mapping[str, str]) -> Outcome:
-    """The outcome with each launch marked as generated, and with what."""
+    """The outcome with each launch marked as generated, and with what.
+
+    Variations whose result depends on the order of threads are left out where the launches themselves do not.
+    """
     by_kernel: dict[str, list[Prepared]] = {}
     for name, launch in launches:
         by_kernel.setdefault(name, []).append(launch)
@@ -224,7 +255,11 @@ def _labelled(outcome: Outcome, launches: Launches, symbols: Mapping[str, str]) 
         varied = f"; {launch.variation}" if launch.variation else ""
         return replace(launch, variation=f"generated: {text}{varied}")
 
-    marked = replace(outcome.replay, launches=[label(launch) for launch in outcome.replay.launches])
+    lasting = {k.kernel for k in outcome.replay.launches if k.schedule_bytes and not k.variation}
+    kept = [
+        k for k in outcome.replay.launches if not (k.variation and k.schedule_bytes) or k.kernel in lasting
+    ]
+    marked = replace(outcome.replay, launches=[label(launch) for launch in kept])
     return replace(outcome, replay=marked)
 
 

@@ -27,21 +27,28 @@ from tmigrate.verification.probing import Prepared
 _PROGRAM = r"""
 namespace tm_lone {
 
+/* The file stands in memory: replay forks, and a child would move a shared file's position. */
 struct tm_reader {
-    FILE *file;
-    unsigned long long word() {
-        unsigned char b[8];
-        if (fread(b, 1, 8, file) != 8) { fprintf(stderr, "the file of launches ends early\n"); exit(3); }
-        unsigned long long value = 0;
-        for (int i = 7; i >= 0; i--) value = value << 8 | b[i];
-        return value;
-    }
-    std::vector<unsigned char> bytes() {
-        std::vector<unsigned char> found((size_t)word());
-        if (!found.empty() && fread(found.data(), 1, found.size(), file) != found.size()) {
+    std::vector<unsigned char> data;
+    size_t at = 0;
+    void need(size_t bytes) {
+        if (data.size() - at < bytes) {
             fprintf(stderr, "the file of launches ends early\n");
             exit(3);
         }
+    }
+    unsigned long long word() {
+        need(8);
+        unsigned long long value = 0;
+        for (int i = 7; i >= 0; i--) value = value << 8 | data[at + i];
+        at += 8;
+        return value;
+    }
+    std::vector<unsigned char> bytes() {
+        size_t count = (size_t)word();
+        need(count);
+        std::vector<unsigned char> found(data.begin() + at, data.begin() + at + count);
+        at += count;
         return found;
     }
 };
@@ -127,10 +134,14 @@ static void tm_run(tm_reader &in) {
 }  // namespace tm_lone
 
 int main(int argc, char **argv) {
-    tm_lone::tm_reader in = {argc > 1 ? fopen(argv[1], "rb") : 0};
-    if (!in.file) return 3;
+    FILE *file = argc > 1 ? fopen(argv[1], "rb") : 0;
+    if (!file) return 3;
+    tm_lone::tm_reader in;
+    unsigned char part[4096];
+    for (size_t n; (n = fread(part, 1, sizeof part, file)) > 0;)
+        in.data.insert(in.data.end(), part, part + n);
+    fclose(file);
     for (unsigned long long n = in.word(); n > 0; n--) tm_lone::tm_run(in);
-    fclose(in.file);
     return 0;
 }
 """

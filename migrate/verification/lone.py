@@ -26,7 +26,9 @@ from tmigrate.verification.shapes import Shapes
 from tmigrate.verification.values import INTEGER_PROFILES
 
 _ORDER = 7  # the second order of threads
-_SECONDS = 8.0
+_SECONDS = 20.0
+_STEPS = 2_000_000  # of the interpreter, for one kernel: what ends a search is the same on every machine
+_STEPS_PER_RUN = 1_000  # what a run costs beside its steps
 _MOST = 24  # launches of one kernel
 _TAIL = (19, 23, 29, 13, 11, 7, 5, 3)
 
@@ -83,6 +85,7 @@ class _Search:
     tried: set[str] = field(default_factory=set)
     must_be_stable: bool = True
     deadline: float = 0.0
+    steps: int = 0
 
     def result(self) -> Found:
         """All launches that were found, in the order in which they were."""
@@ -101,7 +104,8 @@ class _Search:
 
     @property
     def late(self) -> bool:
-        return time.monotonic() > self.deadline
+        """Whether the search must end: by steps, and by the clock on a machine that is far too slow."""
+        return self.steps > _STEPS or time.monotonic() > self.deadline
 
     # ---- slots ---------------------------------------------------------------------------------------
 
@@ -291,7 +295,7 @@ class _Search:
         if key in self.tried:
             return None
         self.tried.add(key)
-        probed = self.probe.run(case)
+        probed = self._run(case)
         if probed.fault is not None:
             self.reasons.append(_described(probed.fault))
             return None
@@ -300,9 +304,14 @@ class _Search:
             return None
         return _Kept(case, probed)
 
+    def _run(self, case: Case, order: int | None = None) -> Probed:
+        probed = self.probe.run(case, order)
+        self.steps += probed.steps + _STEPS_PER_RUN
+        return probed
+
     def _is_stable(self, found: _Kept) -> bool:
         """Whether another order of threads leaves the same memory."""
-        other = self.probe.run(found.case, _ORDER)
+        other = self._run(found.case, _ORDER)
         return other.fault is None and other.final == found.probed.final
 
     def _keep(self, found: _Kept) -> None:

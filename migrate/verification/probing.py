@@ -28,7 +28,7 @@ Size = tuple[int, int, int]
 
 LARGEST_BUFFER = 1 << 24  # bytes; an index that reaches further is not bounded by the sizes given
 DYNAMIC_SHARED = 16 << 10  # bytes of dynamic shared memory, for a kernel that uses any
-_LIMITS = Limits(steps=600_000, seconds=1.5)
+_LIMITS = Limits(steps=400_000, seconds=10.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ class Probed:
     launch: Prepared | None = None
     final: tuple[bytes, ...] = ()
     uninitialised: bool = False
+    steps: int = 0
 
 
 def slots_of(function: Function, structs: Structs) -> tuple[Slot, ...]:
@@ -215,7 +216,7 @@ class Probe:
         covered = frozenset(machine.covered)
         fault = outcome.fault or _too_large(buffers)
         if fault is not None:
-            return Probed(covered, fault)
+            return Probed(covered, fault, steps=outcome.steps)
         launch = Prepared(
             case,
             self._argument_bytes(case, values),
@@ -224,7 +225,7 @@ class Probe:
             {name: values.initial_bytes(b, b.size) for name, b in storage.items()},
         )
         final = tuple(_final_bytes(b) for b in [*buffers, *storage.values()])
-        return Probed(covered, None, launch, final, values.stray)
+        return Probed(covered, None, launch, final, values.stray, outcome.steps)
 
     def _element(self, slot: Slot) -> CellKind | None:
         """The kind of a buffer's cells, where its type says so."""

@@ -16,6 +16,8 @@ Profiles of floats: `ordinary` (-2 to 2, a quarter of them small whole numbers),
 
 from __future__ import annotations
 
+import math
+import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -30,6 +32,10 @@ FLOAT_PROFILES = ("ordinary", "positive", "special")
 _MASK = (1 << 64) - 1
 _HUGE = {16: 1e3, 32: 1e30, 64: 1e300}  # sums of a thousand do not overflow in any order
 _DENORMAL = {16: 1e-7, 32: 1e-42, 64: 5e-320}
+
+# The NaN that this machine makes itself (inf - inf): which of two NaNs a sum keeps depends on the order
+# in which a compiler takes its operands, and a GPU keeps neither.
+_NAN = math.copysign(math.nan, -1.0 if platform.machine() in ("x86_64", "AMD64") else 1.0)
 
 
 def mix(*parts: int) -> int:
@@ -106,8 +112,8 @@ class Values:
             huge, tiny = _HUGE[kind.bits], _DENORMAL[kind.bits]
             if kind.bits == 16 and kind != F16:  # bf16 has f32's exponents
                 huge, tiny = _HUGE[32], _DENORMAL[32]
-            nan, infinity = float("nan"), float("inf")
-            chosen = (0.0, -0.0, tiny, -tiny, huge, -huge, infinity, -infinity, nan, 1.0)[(bits >> 8) % 10]
+            infinity = float("inf")
+            chosen = (0.0, -0.0, tiny, -tiny, huge, -huge, infinity, -infinity, _NAN, 1.0)[(bits >> 8) % 10]
             return round_to(kind)(chosen)
         if self.floats == "positive":
             return round_to(kind)(((bits >> 20) % (1 << 20) + 1) * 2.0**-18)
