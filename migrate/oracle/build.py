@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ _COMMON = (
     "-pthread",
     "-w",
 )
+_RUNTIME_FLAGS = ("-O2", "-g1", "-fno-omit-frame-pointer", "-pthread", "-std=c++17")
 _SHARED_PARTS = ("launch", "memory", "device", "manifest", "reports")
 _PARTS = {
     "oracle": (
@@ -198,47 +200,38 @@ def _compile_and_link(
 
 
 def _runtime_objects(mode: str, compiler: Compiler, timeout: float) -> list[Path]:
-    """The runtime's objects for a mode, compiled once per compiler and text."""
+    """The runtime's objects for a mode, compiled once per compiler and text, two at a time."""
     from tmigrate import tilelang
 
     abi = Path(str(tilelang.__file__)).parent / "targets" / "cpu" / "runtime"
     headers = folder_key([RUNTIME, abi, include_folder()], ("*.h", "*.inc"))
-    objects: list[Path] = []
-    for part in _PARTS[mode]:
-        source = RUNTIME / f"{part}.cpp"
-        key = content_key([compiler.identity, headers, source.read_bytes(), mode])
-        made = cache_folder("oracle") / f"{part}-{key}.o"
-        if not made.exists():
-            with TemporaryDirectory(prefix="tmigrate-runtime-", dir=made.parent) as folder:
-                out = Path(folder) / "part.o"
-                words = [
-                    *_mode_defines(mode),
-                    "-isystem",
-                    str(include_folder()),
-                    "-I",
-                    str(abi),
-                    "-c",
-                    str(source),
-                ]
-                words = [
-                    "-O2",
-                    "-g1",
-                    "-fno-omit-frame-pointer",
-                    "-pthread",
-                    "-std=c++17",
-                    *words,
-                    "-o",
-                    str(out),
-                ]
-                done = run_compiler(compiler, words, timeout=timeout)
-                if done.returncode != 0:
-                    message = (
-                        f"the oracle's runtime ({part}.cpp) does not compile: {_first_line(done.stderr)}"
-                    )
-                    raise ToolchainError(Diagnostic("TM4003", message))
-                out.replace(made)
-        objects.append(made)
-    return objects
+
+    def compiled(part: str) -> Path:
+        # Only the allocator differs in check mode (what fresh memory holds); other parts are shared.
+        checked = ["-D__TMIGRATE_CHECK__"] if mode == "check" and part == "memory" else []
+        words = ["-D__TMIGRATE_ORACLE__", *checked, "-isystem", str(include_folder()), "-I", str(abi)]
+        return _runtime_object(part, [*_RUNTIME_FLAGS, *words], headers, compiler, timeout)
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(compiled, _PARTS[mode]))
+
+
+def _runtime_object(
+    part: str, words: Sequence[str], headers: str, compiler: Compiler, timeout: float
+) -> Path:
+    source = RUNTIME / f"{part}.cpp"
+    key = content_key([compiler.identity, headers, source.read_bytes(), *words])
+    made = cache_folder("oracle") / f"{part}-{key}.o"
+    if made.exists():
+        return made
+    with TemporaryDirectory(prefix="tmigrate-runtime-", dir=made.parent) as folder:
+        out = Path(folder) / "part.o"
+        done = run_compiler(compiler, [*words, "-c", str(source), "-o", str(out)], timeout=timeout)
+        if done.returncode != 0:
+            message = f"the oracle's runtime ({part}.cpp) does not compile: {_first_line(done.stderr)}"
+            raise ToolchainError(Diagnostic("TM4003", message))
+        out.replace(made)
+    return made
 
 
 def _first_line(text: str) -> str:

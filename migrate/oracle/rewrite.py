@@ -4,7 +4,8 @@ The rules, on the text after ``-E`` with its line marks (our headers let the qua
 
 KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature, so that overloads,
          templates, default arguments and function pointers work by ordinary C++; its body becomes a closure,
-         one copy of which each CUDA thread runs: ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
+         one copy of which each CUDA thread runs:
+         ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
          (and begins again while that asks for it, with the parameters as they are then)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
 SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it

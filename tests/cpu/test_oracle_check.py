@@ -1,4 +1,6 @@
-"""Faults planted in originals: each is reported with its line, block and thread, and clean programs are not."""
+"""Faults planted in originals are reported with line, block and thread; clean programs are not."""
+
+# ruff: noqa: E501  (CUDA sources stand inline)
 
 from __future__ import annotations
 
@@ -248,7 +250,9 @@ def barriers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunResult]:
         ("asserts", "assert", "cudaErrorAssert"),
     ],
 )
-def test_rules_that_are_always_checked(barriers: dict[str, RunResult], name: str, kind: str, error: str) -> None:
+def test_rules_that_are_always_checked(
+    barriers: dict[str, RunResult], name: str, kind: str, error: str
+) -> None:
     result = barriers[name]
     assert (kind, line_of(BARRIERS, name)) in kinds(result.reports), result
     assert result.stdout == error + "\n"

@@ -1,5 +1,7 @@
 """Whole programs under emulation: launches, memory, warps, device variables, errors, limits."""
 
+# ruff: noqa: E501  (CUDA sources stand inline)
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,7 +17,9 @@ Runner = Callable[..., RunResult]
 
 @pytest.fixture
 def emulate(tmp_path: Path) -> Runner:
-    def runner(source: str, *arguments: str, mode: str = "oracle", limits: Limits | None = None, **env: str) -> RunResult:
+    def runner(
+        source: str, *arguments: str, mode: str = "oracle", limits: Limits | None = None, **env: str
+    ) -> RunResult:
         path = tmp_path / "program.cu"
         path.write_text(source)
         return run(build(path, mode=mode), arguments, limits, environment=env)
@@ -248,7 +252,8 @@ def test_limits_end_a_program_that_hangs_writes_or_allocates(emulate: Runner) ->
     hang = emulate("int main() { for (;;) ; }", limits=Limits(seconds=0.5))
     assert (hang.reason, hang.status) == ("time", -9) and hang.seconds < 5
     flood = emulate(
-        '#include <cstdio>\nint main() { for (;;) puts("more"); }', limits=Limits(seconds=20, output_bytes=100000)
+        '#include <cstdio>\nint main() { for (;;) puts("more"); }',
+        limits=Limits(seconds=20, output_bytes=100000),
     )
     assert flood.reason == "output"
     greedy = emulate(
@@ -262,7 +267,9 @@ def test_limits_end_a_program_that_hangs_writes_or_allocates(emulate: Runner) ->
 
 def test_compiler_errors_stand_at_the_users_line(tmp_path: Path) -> None:
     path = tmp_path / "wrong.cu"
-    path.write_text("__global__ void k(int *p) {\n  *p = undeclared;\n}\nint main() { k<<<1, 1>>>(nowhere); }\n")
+    path.write_text(
+        "__global__ void k(int *p) {\n  *p = undeclared;\n}\nint main() { k<<<1, 1>>>(nowhere); }\n"
+    )
     with pytest.raises(SourceError) as caught:
         build(path)
     places = [(d.code, d.location.file, d.location.line) for d in caught.value.diagnostics if d.location]

@@ -1,4 +1,5 @@
-/* Threads as fibers: one block at a time, one thread at a time, in an order that a seed decides.
+/* Threads as fibers: one block at a time, one thread at a time, in an order that a seed decides: 0 as numbered,
+ * 1 backwards, others shuffled.
  *
  * A thread runs until it waits or ends.  While threads of the block are still fresh, the stack of one that ended
  * starts the next, so that kernels without barriers never switch. */
@@ -45,6 +46,7 @@ void enter(Thread *thread) {
 
 int pick_bit(uint32_t lanes) {
   if (seed == 0) return __builtin_ctz(lanes);
+  if (seed == 1) return 31 - __builtin_clz(lanes);
   const unsigned turn = next_random() & 31;
   const uint32_t turned = lanes >> turn | (turn ? lanes << (32 - turn) : 0);
   return (__builtin_ctz(turned) + (int)turn) & 31;
@@ -190,8 +192,8 @@ void enter_shared(Shared &state, void *address, size_t size) {
 
 namespace {
 void permute(uint16_t *order, unsigned count) {
-  for (unsigned i = 0; i < count; ++i) order[i] = (uint16_t)i;
-  if (seed == 0) return;
+  for (unsigned i = 0; i < count; ++i) order[i] = (uint16_t)(seed == 1 ? count - 1 - i : i);
+  if (seed <= 1) return;
   /* Warps in any order, lanes of a warp in any order. */
   const unsigned warps = (count + 31) / 32;
   unsigned shuffled[32];
