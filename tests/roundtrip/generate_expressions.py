@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from signatures import SIGNATURES
+from signatures import SIGNATURES, Signature
 
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
@@ -222,8 +222,13 @@ class Expressions:
         rows = [s for s in SIGNATURES if s.result == t and s.is_pure]
         if not rows:
             return None
-        row = self.choice(rows)
+        row = self.row(rows)
         return Call(row.name, tuple(self.expr(a, depth) for a in row.arguments), t)
+
+    def row(self, rows: Sequence[Signature]) -> Signature:
+        """One signature, each name as likely as the others."""
+        name = self.choice(list(dict.fromkeys(s.name for s in rows)))
+        return self.choice([s for s in rows if s.name == name])
 
     def called(self, t: ScalarType, depth: int) -> Expr | None:
         usable = [f for f, effectful in self.callees if f.result == t and not effectful and self.can_call(f)]

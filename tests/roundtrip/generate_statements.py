@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from generate_expressions import WORDS, Expressions
+from generate_expressions import WORDS
+from generate_tensors import Tensors
 from signatures import SIGNATURES
 
 from tmigrate.locations import Location
@@ -60,7 +61,7 @@ from tmigrate.tilelang.ir.types import (
 COMMENTS = ("", "a comment", "  indented", "k.cu:12", "# hashes #", "else:", "\u00e9", "pass")
 
 
-class Statements(Expressions):
+class Statements(Tensors):
     """Makes regions."""
 
     loops: list[str]
@@ -95,6 +96,8 @@ class Statements(Expressions):
             self.declare, self.declare, self.allocate, self.store, self.store, self.effect, self.effect,
             self.comment, self.jump, self.assumption, self.cover, self.printing,
         ]  # fmt: skip
+        if self.level is Level.TENSOR:
+            flat += [self.tensor_declaration] * 8
         nested: list[Callable[[int], Stmt | None]] = [self.branch, self.loop, self.loop_while]
         return self.choice(flat + nested * 2 if depth > 0 else flat)(depth)
 
@@ -176,7 +179,7 @@ class Statements(Expressions):
         if usable and self.integer(0, 3) == 0:
             f = self.choice(usable)
             return Call(f.name, tuple(self.expr(p.type, 1) for p in f.parameters), f.result)
-        row = self.choice(rows)
+        row = self.row(rows)
         arguments: list[Expr] = []
         for t in row.arguments:
             if isinstance(t, PointerType) and not below:

@@ -13,17 +13,23 @@ from typing import Any, Protocol, TypeVar
 
 from generate_expressions import literal
 from generate_statements import Statements
+from signatures import SIGNATURES
 
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.effects import effectful_functions
-from tmigrate.tilelang.ir.expressions import Const, Expr, NamedConst, Var
+from tmigrate.tilelang.ir.expressions import Call, Const, Expr, NamedConst, Var
 from tmigrate.tilelang.ir.module import Function, FunctionKind, GlobalVariable, Level, Module
+from tmigrate.tilelang.ir.statements import Declare, Stmt
 from tmigrate.tilelang.ir.structs import alignment_of, size_of
+from tmigrate.tilelang.ir.tensor_table import tensor_operations
 from tmigrate.tilelang.ir.types import (
+    F32,
+    F64,
     I64,
     VOID,
     ArrayType,
     PointerType,
+    ScalarType,
     Space,
     StructDefinition,
     StructField,
@@ -79,6 +85,8 @@ TEXTS = (
 
 class Modules(Statements):
     """Makes modules."""
+
+    focus = 0
 
     def module(self) -> Module:
         """One module with functions of every level."""
@@ -163,7 +171,7 @@ class Modules(Statements):
         self.result = self.result_type(kind)
         self.scope = [*dimensions, *parameters, *(v.var for v in self.variables)]
         self.frozen = {d.name for d in dimensions}
-        body = self.region(self.depth, top=True)
+        body = (*self.focused(), *self.region(self.depth, top=True))
         if self.result != VOID:
             body = (*body, self.returns())
         made = Function(
@@ -172,6 +180,18 @@ class Modules(Statements):
         )  # fmt: skip
         order = dimensions_in_order(made)
         return replace(made, dimensions=tuple(next(d for d in dimensions if d.name == n) for n in order))
+
+    def focused(self) -> tuple[Stmt, ...]:
+        """A statement with the operation that this module is to reach, so that rare ones are reached too."""
+        if self.level is Level.TENSOR:
+            names = list(tensor_operations())
+            made = [self.tensor_call(names[self.focus % len(names)], v) for v in self.whole_tensors()]
+            return tuple(Declare(Var(self.fresh("whole"), m.type), m) for m in made if m is not None)
+        rows = [s for s in SIGNATURES if s.is_pure and isinstance(s.result, ScalarType)]
+        names = list(dict.fromkeys(s.name for s in rows))
+        row = self.choice([s for s in rows if s.name == names[self.focus % len(names)]])
+        call = Call(row.name, tuple(self.expr(t, 1) for t in row.arguments), row.result)
+        return (Declare(Var(self.fresh("focus"), row.result), call),)
 
     def result_type(self, kind: FunctionKind) -> Type:
         if kind is FunctionKind.KERNEL and self.level is Level.THREAD:
@@ -193,6 +213,8 @@ class Modules(Statements):
 
     def tensor_type(self) -> TensorType:
         element = self.scalar() if self.integer(0, 5) else self.struct_type()
+        if self.level is Level.TENSOR and self.integer(0, 2):
+            element = self.choice((F32, F64))
         shape = tuple(self.extent() for _ in range(self.integer(1, 3)))
         return TensorType(element, shape)  # type: ignore[arg-type]
 
@@ -209,9 +231,13 @@ class Modules(Statements):
         return Binary(self.choice((BinaryOp.ADD, BinaryOp.MUL)), base, Const(self.integer(1, 8), I64))
 
 
-def make_module(chooser: Chooser, depth: int = 3, levels: Sequence[Level] | None = None) -> Module:
-    """A valid module from the choices of `chooser`."""
-    return Modules(chooser, depth, levels).module()
+def make_module(
+    chooser: Chooser, depth: int = 3, levels: Sequence[Level] | None = None, focus: int = 0
+) -> Module:
+    """A valid module from the choices of `chooser`; `focus` picks an operation that it surely holds."""
+    made = Modules(chooser, depth, levels)
+    made.focus = focus
+    return made.module()
 
 
 __all__ = ["Chooser", "Drawn", "Seeded", "make_module"]

@@ -9,6 +9,7 @@ from generator import Drawn, Seeded, make_module
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from signatures import SIGNATURES
+
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
@@ -35,14 +36,16 @@ from tmigrate.tilelang.ir.verify import verify
 from tmigrate.tilelang.text.parser import parse_module
 from tmigrate.tilelang.text.printer import print_module
 
-SEEDS = range(400)
-LEVELS = (None, None, None, (Level.TENSOR,))
+SEEDS = range(270)
+LEVELS = (None, None, (Level.TENSOR,))
 
 
 @cache
 def modules() -> tuple[Module, ...]:
     """The modules of the fixed seeds."""
-    return tuple(make_module(Seeded(seed), 3, LEVELS[seed % len(LEVELS)]) for seed in SEEDS)
+    return tuple(
+        make_module(Seeded(s), 3, LEVELS[s % 3], s // 3 if s % 3 == 2 else s) for s in SEEDS
+    )
 
 
 def check(module: Module) -> None:
@@ -54,7 +57,7 @@ def check(module: Module) -> None:
     assert print_module(back) == text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_generated_modules_round_trip(data: Any) -> None:
     level = data.draw(st.sampled_from(LEVELS))
