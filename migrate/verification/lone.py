@@ -55,14 +55,33 @@ def find_launches(
 
     Sizes in `settings` replace the search where they are complete, and bound it where they are not.
     """
-    chosen = settings or KernelSettings()
     probe = Probe(module, function)
+    chosen, unknown = _for_slots(settings or KernelSettings(), probe)
+    if unknown:
+        return Found((), f"tmigrate.toml names {', '.join(unknown)}, which the kernel does not have")
     if any(POINTER in probe.kinds(slot) for slot in probe.slots):
         return Found((), "a parameter points to memory that holds pointers")
     given = explicit_launches(probe, chosen)
     if given is not None:
         return Found(given)
     return _Search(probe, Shapes(module, function, blocks, chosen), chosen, seconds).result()
+
+
+def _for_slots(settings: KernelSettings, probe: Probe) -> tuple[KernelSettings, list[str]]:
+    """The settings by the names of slots, and the names in them that no slot has.
+
+    A person may write the C++ name where the IR had to change it: `sum` for `sum_`.
+    """
+    names = {_plain(slot.name): slot.name for slot in probe.slots}
+    names |= {slot.name: slot.name for slot in probe.slots} | {v.name: v.name for v in probe.variables}
+    unknown = sorted((settings.sizes.keys() | settings.ranges.keys()) - names.keys())
+    sizes = {names[n]: v for n, v in settings.sizes.items() if n in names}
+    ranges = {names[n]: v for n, v in settings.ranges.items() if n in names}
+    return replace(settings, sizes=sizes, ranges=ranges), unknown
+
+
+def _plain(name: str) -> str:
+    return ".".join(part.removesuffix("_") for part in name.split("."))
 
 
 @dataclass(frozen=True, slots=True)
