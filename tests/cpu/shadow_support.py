@@ -44,7 +44,9 @@ class ShadowRun:
         return self.cells[int(array.ctypes.data) + index * array.itemsize]
 
 
-def run_shadow(module: Module, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any]) -> ShadowRun:
+def run_shadow(
+    module: Module, grid: Sequence[int], block: Sequence[int], arguments: Sequence[Any]
+) -> ShadowRun:
     """Run kernel `k` in shadow arithmetic; arrays get the native results."""
     run = ShadowRun()
 
@@ -58,7 +60,9 @@ def run_shadow(module: Module, grid: Sequence[int], block: Sequence[int], argume
     def store(context: int, address: int, size: int, value: Any) -> None:
         run.cells[address] = Shadow.from_buffer_copy(value.contents)
 
-    interface = Interface(None, _LOAD(load), _STORE(store), _UNSTABLE(lambda c, f, line: run.unstable.append(line)))
+    interface = Interface(
+        None, _LOAD(load), _STORE(store), _UNSTABLE(lambda c, f, line: run.unstable.append(line))
+    )
     built = build_module(module, EmitOptions(arithmetic=Arithmetic.SHADOW))
     ctypes.CDLL(str(built.path)).tm_set_shadow_memory(ctypes.byref(interface))
     outcome = launch(built, "k", grid, block, arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from backend_support import both, parse, run_c
 
 INTS = np.arange(64, dtype=np.int32) * 7 % 23

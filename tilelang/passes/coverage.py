@@ -198,7 +198,8 @@ def _stores(s: Stmt) -> bool:
 def _breaks(region: Region) -> bool:
     """Whether a `break` binds to the loop whose body this is."""
     return any(
-        isinstance(s, Break) or (isinstance(s, If) and (_breaks(s.then) or _breaks(s.otherwise))) for s in region
+        isinstance(s, Break) or (isinstance(s, If) and (_breaks(s.then) or _breaks(s.otherwise)))
+        for s in region
     )
 
 

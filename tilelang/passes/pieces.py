@@ -70,9 +70,7 @@ class _Variables:
     allocations: list[Stmt] = field(default_factory=list)
 
 
-def finish_pieces(
-    body: Sequence[Stmt], names: Names, module: Module, scalars: frozenset[str]
-) -> list[Stmt]:
+def finish_pieces(body: Sequence[Stmt], names: Names, module: Module, scalars: frozenset[str]) -> list[Stmt]:
     """Give each piece its variables and its loops; allocations of contexts come first."""
     whole = tuple(body)
     pieces = [it for it in walk(whole) if isinstance(it, For) and it.kind is LoopKind.THREADS]
@@ -127,7 +125,11 @@ def _declared(piece: For) -> dict[str, Declare | Allocate]:
 
 
 def _is_recomputable(
-    s: Declare, found: _Variables, fixed_not: frozenset[str], changing: frozenset[str], scalars: frozenset[str]
+    s: Declare,
+    found: _Variables,
+    fixed_not: frozenset[str],
+    changing: frozenset[str],
+    scalars: frozenset[str],
 ) -> bool:
     if s.value is None or s.var.name in fixed_not or is_float(s.var.type):
         return False
@@ -286,4 +288,3 @@ def _nest(piece: For, axes: tuple[Var, ...], number: Var, names: Names) -> For:
 
 def _threads(var: Var, size: Expr, body: Region) -> For:
     return For(var, Const(0, U32), size, Const(1, U32), body, LoopKind.THREADS)
-

@@ -41,9 +41,9 @@ class Structure:
         self._adopted: dict[int, Stmt] = {}
         self._keep: list[Stmt] = []  # so that the ids above stay theirs
         forced: frozenset[str] = frozenset()
-        declared = {
-            v.name for it in walk(function.body) for v in bindings_of(it) if isinstance(v, Var)
-        } | {p.name for p in function.parameters}
+        declared = {v.name for it in walk(function.body) for v in bindings_of(it) if isinstance(v, Var)} | {
+            p.name for p in function.parameters
+        }
         while True:
             self._uniformity = Uniformity(function, module, forced)
             self.scalars = frozenset(declared - self._uniformity.divergent)
@@ -53,9 +53,7 @@ class Structure:
             if not loose:
                 break
             forced |= loose
-        self.scalars -= {
-            it.var.name for it in walk(function.body) if isinstance(it, Allocate)
-        }
+        self.scalars -= {it.var.name for it in walk(function.body) if isinstance(it, Allocate)}
 
     # ---- questions -------------------------------------------------------------------------------------
 

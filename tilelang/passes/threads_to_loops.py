@@ -166,9 +166,7 @@ def _piece(body: Sequence[Stmt], mask: Var | None = None) -> For:
     guard: list[Stmt] = []
     if mask is not None:
         guard = [If(Unary(UnaryOp.NOT, Subscript(mask, (thread,))), (Return(None),), ())]
-    return For(
-        thread, Const(0, I64), block_threads(), Const(1, I64), (*guard, *body), LoopKind.THREADS
-    )
+    return For(thread, Const(0, I64), block_threads(), Const(1, I64), (*guard, *body), LoopKind.THREADS)
 
 
 class _LiveMaskNeeded(Exception):
@@ -425,7 +423,7 @@ class _BlockWide:
     def lane_arguments(self, call: Call, group: _Group) -> list[Expr]:
         """The value or predicate first, as an array with one element per thread; a mask, lane or width as a pair:
         (such an array, 0) where it depends on the thread, (null, value) where it does not."""
-        names = ("mask", "value", "lane", "width")
+        names: tuple[str, ...] = ("mask", "value", "lane", "width")
         if INTRINSICS[call.callee].effect is Effect.BARRIER:
             names = ("value",)
         kept: list[Expr] = []

@@ -164,4 +164,3 @@ def _indices_of_place(place: Expr) -> list[Node]:
     if isinstance(place, Var) and not isinstance(type_of(place), ArrayType):
         found.append(place)
     return found
-

@@ -15,10 +15,11 @@ from dataclasses import replace
 from tmigrate.tilelang.ir.expressions import DynamicShared, Var
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.tilelang.ir.statements import Allocate, Return
+from tmigrate.tilelang.ir.statements import Allocate, Assume, Return
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS
 from tmigrate.tilelang.ir.types import StructType, TensorType, is_float
 from tmigrate.tilelang.passes.effects import address_taken
+from tmigrate.tilelang.passes.match_product import Product
 from tmigrate.tilelang.targets.cpu.functions import CContext, FunctionWriter
 from tmigrate.tilelang.targets.cpu.loops import LoopWriter
 from tmigrate.tilelang.targets.cpu.names import (
@@ -30,6 +31,7 @@ from tmigrate.tilelang.targets.cpu.names import (
 )
 from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions
 from tmigrate.tilelang.targets.cpu.parameters import kernel_prologue, preconditions
+from tmigrate.tilelang.targets.cpu.products import call_of_product, library_text, product_of
 from tmigrate.tilelang.targets.cpu.structs import define_copies, define_structs, used_structs
 
 
@@ -50,6 +52,7 @@ def render(
         lines.append('#include "tm_shadow.h"')
     if options.functions is FloatFunctions.VECTOR:
         lines.append('#include "tm_math.h"')
+    lines += library_text(module.kernels)
     used = used_structs(module)
     lines += define_structs(used, structs)
     if options.is_shadow:
@@ -109,17 +112,45 @@ def _kernel(context: CContext, function: Function) -> list[str]:
         loops = LoopWriter(context, function.name, entry=True)
         writer, before = loops, kernel_prologue(context, function)
         checks = preconditions(context, function, loops.expressions)
-        body = loops.entry_body(function.body, checks)
+        product = _callable_product(context, function)
+        if product is None:
+            body = loops.entry_body(function.body, checks)
+        else:
+            assumptions = tuple(s for s in function.body if isinstance(s, Assume))
+            body = loops.entry_body(assumptions, checks)
+            body += call_of_product(function, product, loops.expressions)
     head = f"TM_EXPORT int {kernel_symbol(function.name)}(const tm_launch *launch, void *const *arguments) {{"
     frame = "  const tm_frame tm_frame_of_launch = {.launch = launch}, *const tm_f = &tm_frame_of_launch;"
-    return [*writer.outlined, head, frame, "  int tm_status = TM_OK;", *before, *body, "  return tm_status;", "}"]
+    return [
+        *writer.outlined,
+        head,
+        frame,
+        "  int tm_status = TM_OK;",
+        *before,
+        *body,
+        "  return tm_status;",
+        "}",
+    ]
+
+
+def _callable_product(context: CContext, function: Function) -> Product | None:
+    """The product that the kernel is, where the result's memory is the caller's."""
+    product = product_of(function)
+    if product is None:
+        return None
+    given = {p.name for p in function.parameters}
+    if context.result is not None:
+        given.add(context.result.name)
+    return product if product.c in given else None
 
 
 def _disjoint(function: Function) -> frozenset[str]:
     """The tensors that overlap no other, as the kernel's entry has checked: all of them."""
     tensors = [p.name for p in function.parameters if isinstance(p.type, TensorType)]
     temporaries = [
-        it.var.name for it in walk(function.body) if isinstance(it, Allocate) and isinstance(it.var.type, TensorType)
+        it.var.name
+        for it in walk(function.body)
+        if isinstance(it, Allocate) and isinstance(it.var.type, TensorType)
     ]
     return frozenset((*tensors, *temporaries))
 

@@ -6,14 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tmigrate.tilelang.ir.expressions import (
-    AddressOf,
     Call,
     Expr,
     LaunchIndex,
-    Member,
-    Subscript,
     Var,
-    type_of,
 )
 from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.ir.node import Node, bindings_of, walk
@@ -60,7 +56,9 @@ class FunctionWriter(StatementWriter):
     """Writes the statements of one function; loops that are spread over threads go to `outlined`."""
 
     def __init__(self, context: CContext, name: str, entry: bool = False) -> None:
-        around = Surroundings(context.structs, context.in_order, context.options.check_indices, context.memory)
+        around = Surroundings(
+            context.structs, context.in_order, context.options.check_indices, context.memory
+        )
         kind = ShadowExpressions if context.options.is_shadow else Expressions
         super().__init__(kind(around), context.options)
         self.context = context
@@ -68,6 +66,9 @@ class FunctionWriter(StatementWriter):
         self.entry = entry
         self.outlined: list[str] = []
         self.scratch = False
+        self.zeroes_temporaries = (
+            False  # a loop-level `allocate` begins with zeros, contexts of threads do not
+        )
 
     # ---- whole bodies ----------------------------------------------------------------------------------
 
@@ -179,7 +180,9 @@ class FunctionWriter(StatementWriter):
         found = []
         for var in captured:
             name = variable_name(var)
-            shadow = self.context.options.is_shadow and is_float(var.type) and var.name not in self.context.memory
+            shadow = (
+                self.context.options.is_shadow and is_float(var.type) and var.name not in self.context.memory
+            )
             found.append((name, spaced(register_type(var.type, shadow)) + name))
             if isinstance(var.type, TensorType):
                 found += [
@@ -267,10 +270,14 @@ class FunctionWriter(StatementWriter):
             declarator = spaced(c_type(var.type)) + f"restrict {variable_name(var)}"
             if isinstance(var.type, ArrayType):
                 declarator, _ = pointer_to_array(var.type, variable_name(var))
-            elif self.context.options.is_shadow and is_float(var.type.element) and is_context(var):
+            elif self._holds_shadows(var):
                 declarator = f"tm_shadow *restrict {variable_name(var)}"
             self.write(f"{declarator} = tm_arena_take(&tm_memory, {size});")
         return True
+
+    def _holds_shadows(self, var: Var) -> bool:
+        is_float_context = isinstance(var.type, TensorType) and is_float(var.type.element) and is_context(var)
+        return self.context.options.is_shadow and is_float_context
 
     def _fill_shared(self, loop: For) -> None:
         for var, size, space in self._pieces_of_memory(loop):
@@ -281,8 +288,12 @@ class FunctionWriter(StatementWriter):
 
     def allocate_here(self, statement: Allocate) -> None:
         """A loop-level temporary in an entry: freed where the entry ends."""
-        if not self.entry:
-            return  # the range function around took the memory
+        if not self.entry:  # the range function around took the memory
+            if self.zeroes_temporaries:
+                self.write(
+                    f"__builtin_memset({variable_name(statement.var)}, 0, {self._bytes(statement.var)});"
+                )
+            return
         self.scratch = True
         self.define_extents(statement.var)
         element, name = c_type(statement.var.type), variable_name(statement.var)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tmigrate.tilelang.ir.expressions import Var
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS, size_of
 from tmigrate.tilelang.ir.types import PointerType, ScalarType, StructType, TensorType, Type
@@ -95,20 +96,21 @@ def launch(
     variables: Mapping[str, np.ndarray[Any, Any]] | None = None,
     parallel: int = 0,
     extent: Callable[[int], int] | None = None,
+    result: np.ndarray[Any, Any] | None = None,
 ) -> Outcome:
     """Run a kernel.
 
     `arguments` are NumPy arrays (pointers and tensors), numbers, or bytes for structs, in the order of the
     parameters and then of the dimensions.  `variables` gives the storage of module variables; `parallel`
     the address of a `tm_services.parallel` function (0: blocks run in order); `extent` answers bytes from
-    an address to its allocation's end.
+    an address to its allocation's end; `result` is the memory of a returned tensor.
     """
     function = built.module.function(kernel)
     if function is None:
         raise KeyError(f"the module has no kernel '{kernel}'")
     outcome = Outcome(OK)
     services, keep = _services(outcome.reports, parallel, extent)
-    packed, keep_arguments = _pack(function, arguments, built)
+    packed, keep_arguments = _pack(function, [*arguments, *([] if result is None else [result])], built)
     addresses = (ctypes.c_void_p * max(1, len(built.variables)))(
         *(_address((variables or {})[name]) for name in built.variables)
     )
@@ -143,8 +145,12 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 def _services(
     reports: list[Report], parallel: int, extent: Callable[[int], int] | None
 ) -> tuple[Services, list[Any]]:
-    def report(context: int, kind: int, message: bytes, file: bytes, line: int, block: Any, thread: Any) -> None:
-        reports.append(Report(kind, message.decode(), file.decode(), line, tuple(block[:3]), tuple(thread[:3])))
+    def report(
+        context: int, kind: int, message: bytes, file: bytes, line: int, block: Any, thread: Any
+    ) -> None:
+        reports.append(
+            Report(kind, message.decode(), file.decode(), line, tuple(block[:3]), tuple(thread[:3]))
+        )
 
     keep: list[Any] = [_REPORT(report)]
     extent_address = None
@@ -158,6 +164,8 @@ def _services(
 
 def _pack(function: Function, arguments: Sequence[Any], built: BuiltObject) -> tuple[Any, list[Any]]:
     parameters = (*function.parameters, *function.dimensions)
+    if isinstance(function.result, TensorType):
+        parameters = (*parameters, Var("result", function.result))
     if len(arguments) != len(parameters):
         raise TypeError(f"{function.name} takes {len(parameters)} arguments, got {len(arguments)}")
     keep: list[Any] = []

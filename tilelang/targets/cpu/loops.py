@@ -106,6 +106,7 @@ class LoopWriter(FunctionWriter):
         vector = context.options.functions is FloatFunctions.VECTOR
         self.expressions = LoopExpressions(around, vector)
         self.temporaries = 0
+        self.zeroes_temporaries = True
 
     # ---- reductions ------------------------------------------------------------------------------------
 
@@ -123,8 +124,9 @@ class LoopWriter(FunctionWriter):
             return self.conditional(e.condition, e.then, e.otherwise, e.type)
         if isinstance(e, Logical) and any(isinstance(it, Reduce) for it in walk(e.right)):
             known = Const(e.op is LogicalOp.OR, B1)
-            arms = (e.right, known) if e.op is LogicalOp.AND else (known, e.right)
-            return self.conditional(e.left, *arms, B1)
+            if e.op is LogicalOp.AND:
+                return self.conditional(e.left, e.right, known, B1)
+            return self.conditional(e.left, known, e.right, B1)
         return self.with_settled_operands(e)
 
     def with_settled_operands(self, e: Expr) -> Expr:
@@ -230,7 +232,9 @@ class LoopWriter(FunctionWriter):
         """A general loop; a reduction in its condition would run once only."""
         if any(isinstance(it, Reduce) for it in walk(s.condition)):
             message = "a reduction in the condition of a while loop"
-            raise RefusedError(Diagnostic("TM4303", message, s.location, remedy="assign it to a variable first"))
+            raise RefusedError(
+                Diagnostic("TM4303", message, s.location, remedy="assign it to a variable first")
+            )
         super().while_loop(s)
 
     def leave(self, s: Return) -> None:
@@ -239,7 +243,9 @@ class LoopWriter(FunctionWriter):
             result = self.context.result
             assert result is not None
             if s.value.name != result.name:
-                self.write(f"tm_copy_tensor({variable_name(result)}, {variable_name(s.value)}, {self._bytes(s.value)});")
+                self.write(
+                    f"tm_copy_tensor({variable_name(result)}, {variable_name(s.value)}, {self._bytes(s.value)});"
+                )
             s = with_fields(s, value=None)
         super().leave(s)
 

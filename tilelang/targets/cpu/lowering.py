@@ -89,7 +89,10 @@ LOWERING: dict[str, Rule] = {
 }
 
 VECTOR_FUNCTIONS = frozenset(
-    {(name, "f32") for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "tanh", "fast_exp", "fast_log")}
+    {
+        (name, "f32")
+        for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "tanh", "fast_exp", "fast_log")
+    }
     | {("exp", "f64"), ("log", "f64")}
 )
 """(function, type) of tm_math.h: our own polynomials, which compilers vectorise."""

@@ -49,7 +49,8 @@ def preconditions(context: CContext, function: Function, expressions: Expression
             lines.append(f"if (!({expressions.value(s.condition)})) return TM_ASSUMPTION_FAILED;")
     for tensor in tensors:
         lines.append(f"const size_t {_bytes_name(tensor)} = {_bytes(tensor, context)};")
-        lines.append(f"if (!tm_fits(tm_f, {variable_name(tensor)}, {_bytes_name(tensor)})) return TM_ASSUMPTION_FAILED;")
+        place = f"{variable_name(tensor)}, {_bytes_name(tensor)}"
+        lines.append(f"if (!tm_fits(tm_f, {place})) return TM_ASSUMPTION_FAILED;")
     return ["  " + line for line in [*lines, *_overlaps(context, function, tensors)]]
 
 

@@ -1,7 +1,7 @@
 """Expressions of shadow execution: floats are `tm_shadow` values, structs are passed by address.
 
-A float lives either in a register (a C variable of type `tm_shadow`: scalars whose address is never taken, and
-contexts of threads) or in memory, where the native value stands and the shadow memory is asked by address.
+A float lives either in a register (a C variable of type `tm_shadow`: scalars whose address is never taken,
+and contexts of threads) or in memory, where the native value stands and the shadow memory is asked by address.
 Structs always live in memory; an expression of struct type is written as a pointer to one.
 """
 
@@ -191,7 +191,8 @@ class ShadowExpressions(Expressions):
         """Bits of a float are its native value's; a float from bits is exact."""
         source, text = type_of(e.operand), self.value(e.operand)
         if is_float(source) and is_float(e.type):
-            return f"tm_exact({self.widen(f'TM_BITCAST({c_type(e.type)}, {c_type(source)}, {self.native(text, source)})', e.type)})"
+            bits = f"TM_BITCAST({c_type(e.type)}, {c_type(source)}, {self.native(text, source)})"
+            return f"tm_exact({self.widen(bits, e.type)})"
         if is_float(source):
             return f"TMS_BITS({c_type(e.type)}, {c_type(source)}, {source}, {text}, {self.source()})"
         if is_float(e.type):
@@ -239,7 +240,8 @@ class ShadowExpressions(Expressions):
             return super().declare(var, value)
         if not self.in_register(var):
             lines = [f"{declaration(var.type, name)};"]
-            return lines if value is None else [*lines, f"tms_store_{var.type}(&{name}, {self.value(value)});"]
+            stored = [] if value is None else [f"tms_store_{var.type}(&{name}, {self.value(value)});"]
+            return lines + stored
         return [f"tm_shadow {name};" if value is None else f"tm_shadow {name} = {self.value(value)};"]
 
     def store(self, target: Expr, value: Expr) -> list[str]:
@@ -285,4 +287,3 @@ class ShadowExpressions(Expressions):
             store = f"tms_store_{parameter.type}(&{name}, {name}_given);"
             return [f"{declaration(parameter.type, name)};", store]
         return []
-

@@ -122,9 +122,8 @@ def define_copies(definitions: list[StructDefinition], structs: Structs) -> list
     for definition in definitions:
         name = identifier("s_", definition.name)
         lines.append(f"TM_SLOTS({name})")
-        lines.append(
-            f"static __attribute__((unused)) void tm_copy_{name}(struct {name} *to, const struct {name} *from) {{"
-        )
+        parameters = f"struct {name} *to, const struct {name} *from"
+        lines.append(f"static __attribute__((unused)) void tm_copy_{name}({parameters}) {{")
         leaves = float_leaves(definition.type, structs)
         lines.append("  if (to == from) return;")
         lines += [

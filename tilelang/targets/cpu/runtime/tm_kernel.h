@@ -152,6 +152,7 @@ typedef struct tm_scratch {
 static inline __attribute__((unused)) void *tm_scratch_take(tm_scratch **list, size_t bytes) {
   tm_scratch *made = aligned_alloc(TM_ARENA_ALIGNMENT, sizeof(tm_scratch) + tm_arena_size(bytes));
   made->next = *list;
+  __builtin_memset(made + 1, 0, bytes);
   *list = made;
   return made + 1;
 }
