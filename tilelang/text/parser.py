@@ -171,10 +171,10 @@ class ModuleParser:
         level = str(options.get("level", "tensor" if kind == "tile_optimize" else "loop"))
         if level not in {entry.value for entry in Level}:
             self.scope.fail("TM2005", f"`{level}` is not a level", it, "use thread, loop or tensor")
-        self.order.append(it.name)
-        self.bodies.append(it)
         place = self.comments.marks.get(it.lineno) or self.scope.place(it)
         parameters, result = self._header(it, Level(level))
+        self.order.append(it.name)
+        self.bodies.append(it)
         self.scope.functions[it.name] = Function(
             it.name,
             parameters,
