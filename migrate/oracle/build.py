@@ -28,6 +28,7 @@ _COMMON = (
     "-w",
 )
 _RUNTIME_FLAGS = ("-O2", "-g1", "-fno-omit-frame-pointer", "-pthread", "-std=c++17")
+_UNDEFINED = "-fsanitize=float-cast-overflow,shift-exponent"  # reported by runtime/undefined.cpp
 _SHARED_PARTS = ("launch", "memory", "device", "manifest", "reports")
 _PARTS = {
     "oracle": (
@@ -40,6 +41,7 @@ _PARTS = {
         "variations",
         "compare",
         "shadow",
+        "undefined",
         "nocheck",
     ),
     "check": (
@@ -52,6 +54,7 @@ _PARTS = {
         "variations",
         "compare",
         "shadow",
+        "undefined",
         "check",
     ),
     "run": (*_SHARED_PARTS, "run", "nocheck"),
@@ -155,7 +158,7 @@ def _standard(flags: Sequence[str]) -> str:
 
 
 def _compile_flags(flags: Sequence[str], mode: str) -> list[str]:
-    checked = ["-fsanitize=thread"] if mode == "check" else []
+    checked = {"check": [_UNDEFINED, "-fsanitize=thread"], "oracle": [_UNDEFINED]}.get(mode, [])
     return [*ARITHMETIC, *_COMMON, f"-std={_standard(flags)}", *checked]
 
 

@@ -42,7 +42,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Report:
     """One violation by the original: ``kind`` is race, bounds, uninitialised, barrier, mask, lane, deadlock,
-    assert, trap or launch; ``count`` says how often it occurred at this line."""
+    assert, trap, launch or undefined; ``count`` says how often it occurred at this line."""
 
     kind: str
     message: str

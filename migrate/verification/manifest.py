@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, Reduce, ReduceOp, type_of
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.tilelang.ir.types import PointerType, ScalarType, is_float
+from tmigrate.tilelang.ir.structs import Structs, definition_of
+from tmigrate.tilelang.ir.types import (
+    VOID,
+    ArrayType,
+    PointerType,
+    ScalarType,
+    StructType,
+    Type,
+    is_float,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +80,29 @@ def parameter_kinds(function: Function) -> tuple[str, ...]:
     return tuple(str(p.type) if isinstance(p.type, ScalarType) else "-" for p in function.parameters)
 
 
-def pointee_kinds(function: Function) -> tuple[str, ...]:
-    """The element type of each pointer to numbers, `-` for other parameters."""
-    return tuple(
-        str(p.type.pointee)
-        if isinstance(p.type, PointerType) and isinstance(p.type.pointee, ScalarType)
-        else "-"
-        for p in function.parameters
-    )
+def pointee_kinds(function: Function, structs: Structs) -> tuple[str, ...]:
+    """The scalar type that each pointer's memory consists of (a float4's is f32), `-` for other parameters."""
+    return tuple(_pointee_kind(p.type, structs) for p in function.parameters)
+
+
+def _pointee_kind(t: Type, structs: Structs) -> str:
+    if not isinstance(t, PointerType):
+        return "-"
+    kinds = set(_scalars(t.pointee, structs))
+    return str(kinds.pop()) if len(kinds) == 1 and VOID not in kinds else "-"
+
+
+def _scalars(t: Type, structs: Structs) -> Iterator[Type]:
+    """The types of the scalars that a value of this type consists of."""
+    if isinstance(t, StructType):
+        for member in definition_of(t, structs).fields:
+            yield from _scalars(member.type, structs)
+    elif isinstance(t, ArrayType):
+        yield from _scalars(t.element, structs)
+    elif isinstance(t, ScalarType):
+        yield t
+    else:
+        yield VOID
 
 
 _EXACT = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})

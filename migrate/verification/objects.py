@@ -137,6 +137,6 @@ def _entry(thread: Function, converted: Converted) -> KernelEntry:
         lifted=converted.lifted.version(thread.name),
         coverage=len(converted.thread.points(thread.name)),
         parameters=parameter_kinds(thread),
-        pointees=pointee_kinds(thread),
+        pointees=pointee_kinds(thread, converted.module.struct_table),
         integers=lift is not None and exact_on_integers(thread) and exact_on_integers(lift),
     )

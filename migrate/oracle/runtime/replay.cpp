@@ -231,7 +231,7 @@ class Comparison {
     Outcome o = call(entry.thread, launch.kernel->arguments, entry.coverage.empty() ? nullptr : entry.coverage.data());
     const std::string failed = failure(o);
     if (!failed.empty()) return "{" + failed + reports_text(o);
-    const Mismatch mismatch = compare_exactly(after, mask);
+    const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
     const char *lines = compare_printed(printed, o.call.printed);
     *agrees = !mismatch.found() && std::strcmp(lines, "differs") != 0;
     std::string text = std::string("{\"verdict\": \"") + (*agrees ? "equal" : "differs") + "\", \"printed\": \"" + lines + "\"";
@@ -250,7 +250,7 @@ class Comparison {
       Outcome shadow = call(entry.shadow, launch.kernel->arguments, nullptr);
       const std::string failed = failure(shadow);
       if (!failed.empty()) return "{\"step\": \"shadow\", " + failed + reports_text(shadow);
-      const Mismatch mismatch = compare_exactly(after, mask);
+      const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
       if (mismatch.found())
         return "{\"step\": \"shadow\", \"verdict\": \"differs\", \"mismatch\": " + mismatch_text(after, mismatch) +
                reports_text(shadow);
@@ -294,7 +294,7 @@ class Comparison {
     Outcome lifted = call(entry.lifted, arguments.data(), nullptr);
     failed = failure(lifted);
     if (!failed.empty()) return "{" + failed + reports_text(lifted);
-    const Mismatch mismatch = compare_exactly(expected, mask);
+    const Mismatch mismatch = compare_exactly(expected, mask, FloatArrays(entry, launch));
     if (!mismatch.found()) return "{\"verdict\": \"equal\"" + reports_text(lifted);
     const bool large = left_exact_range(expected, mismatch);
     return std::string("{\"verdict\": \"") + (large ? "inexact" : "differs") + "\", \"mismatch\": " +

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 namespace tm_oracle {
 
@@ -16,6 +17,7 @@ Variations *current_variations = nullptr;
 namespace {
 constexpr uint64_t most_blocks = 200000;
 constexpr unsigned most_seconds = 20;
+constexpr double spare_seconds = 0.5; /* of the processor, for more data and scalars where all is covered already */
 
 uint64_t random_state = 0x853c49e6748fea9bull;
 uint64_t draw() {
@@ -23,13 +25,6 @@ uint64_t draw() {
   return random_state;
 }
 double uniform() { return (double)(draw() >> 11) / 9007199254740992.0; }
-
-/* The element that a pointer parameter points to, up to the end of its allocation. */
-struct Array {
-  unsigned char *start = nullptr;
-  size_t count = 0, width = 0;
-  std::string kind;
-};
 
 size_t width_of(const std::string &kind) {
   const size_t bits = std::strtoul(kind.c_str() + (kind[0] == 'b' && kind[1] == 'f' ? 2 : 1), nullptr, 10);
@@ -127,6 +122,8 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
   needed = list.size();
   add_data();
   add_scalars();
+  harmless = list.size();
+  add_special_floats();
 }
 
 void Variations::add_grids() {
@@ -139,19 +136,28 @@ void Variations::add_grids() {
   }
 }
 
-void Variations::add_data() {
-  std::vector<Array> arrays;
+std::vector<Array> Variations::arrays() const {
+  std::vector<Array> found;
   for (size_t i = 0; i < addresses.size() && i < kernel.pointees.size(); ++i)
-    arrays.push_back(array_of(addresses[i], kernel.pointees[i]));
-  auto floats = [&](const char *name, std::function<double(double)> change) {
-    if (std::none_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_float(a.kind); })) return;
-    list.push_back({name, dim3(0, 0, 0), [arrays, change] {
-                      for (const Array &a : arrays) each_float(a, change);
-                    }});
-  };
-  floats("negated floats", [](double x) { return -x; });
-  floats("random floats", [](double) { return 4 * uniform() - 2; });
-  floats("special floats", special_float);
+    found.push_back(array_of(addresses[i], kernel.pointees[i]));
+  return found;
+}
+
+void Variations::add_floats(const char *name, std::function<double(double)> change) {
+  const std::vector<Array> found = arrays();
+  if (std::none_of(found.begin(), found.end(), [](const Array &a) { return is_float(a.kind); })) return;
+  list.push_back({name, dim3(0, 0, 0), [found, change] {
+                    for (const Array &a : found) each_float(a, change);
+                  }});
+}
+
+/* Last: where two different NaNs meet, which one comes out is the compiler's choice. */
+void Variations::add_special_floats() { add_floats("special floats", special_float); }
+
+void Variations::add_data() {
+  add_floats("random floats", [](double) { return 4 * uniform() - 2; });
+  add_floats("negated floats", [](double x) { return -x; });
+  const std::vector<Array> arrays = this->arrays();
   if (std::any_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); }))
     list.push_back({"shuffled integers", dim3(0, 0, 0), [arrays] {
                       for (const Array &a : arrays) shuffle(a);
@@ -182,7 +188,7 @@ void Variations::add_scalars() {
   }
 }
 
-/* Whether nothing is left to find: every point passed, and the lift was compared at least once. */
+/* Whether nothing is left that must be found: every point passed, and the lift was compared at least once. */
 bool Variations::complete() const {
   return (kernel.lift_compared || !kernel.lifted.listed()) &&
          std::all_of(kernel.coverage.begin(), kernel.coverage.end(), [](unsigned char passed) { return passed; });
@@ -192,7 +198,11 @@ bool Variations::next() {
   before.restore();
   for (size_t i = 0; i < addresses.size(); ++i) std::memcpy(addresses[i], scalars[i].data(), scalars[i].size());
   ++at;
-  if (at >= list.size() || (at >= needed && complete())) return false;
+  if (at >= list.size()) return false;
+  if (at >= needed && complete()) {
+    const double used = (double)std::clock() / CLOCKS_PER_SEC;
+    if (at >= harmless || used + used / (double)std::max<size_t>(at, 1) > spare_seconds) return false;
+  }
   list[at].apply();
   return true;
 }

@@ -11,6 +11,13 @@
 
 namespace tm_oracle {
 
+/* The elements that a pointer parameter points to, up to the end of its allocation. */
+struct Array {
+  unsigned char *start = nullptr;
+  size_t count = 0, width = 0;
+  std::string kind;
+};
+
 class Variations {
  public:
   Variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before);
@@ -28,6 +35,9 @@ class Variations {
   };
   void add_grids();
   void add_data();
+  void add_floats(const char *name, std::function<double(double)> change);
+  void add_special_floats();
+  std::vector<Array> arrays() const;
   void add_scalars();
   bool complete() const;
 
@@ -38,7 +48,8 @@ class Variations {
   std::vector<std::vector<unsigned char>> scalars;
   std::vector<Variation> list;
   size_t at = (size_t)-1;
-  size_t needed = 0; /* the first so many run even where everything is covered */
+  size_t needed = 0;   /* the first so many run even where everything is covered */
+  size_t harmless = 0; /* up to here they run too where everything is covered, while there is time to spare */
 };
 
 extern Variations *current_variations; /* in the child only */
