@@ -16,6 +16,7 @@ from tmigrate.converters.cuda.bindings import (
 )
 from tmigrate.converters.cuda.context import Converted, FunctionContext, has_body
 from tmigrate.converters.cuda.conversions import ZERO, address_of, convert, decay
+from tmigrate.converters.cuda.halves import half_call, half_constructed, is_half, takes_halves
 from tmigrate.converters.cuda.initialisers import zero_of
 from tmigrate.converters.cuda.intrinsics import REFUSED, TABLE
 from tmigrate.converters.cuda.operators import evaluated, type_at
@@ -120,6 +121,8 @@ def _library_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
         return _make_vector(f, cursor, StructType(name[5:]), arguments)
     if name in ("move", "forward", "addressof", "as_const") and len(arguments) == 1:
         return _pass_through(f, cursor, name, arguments[0])
+    if takes_halves(f, cursor, callee):
+        return _half_call(f, cursor, callee, arguments)
     if name.startswith("operator") and has_body(callee.get_definition() or callee):
         return _module_call(f, cursor, callee)
     if not arguments and evaluate(cursor) is not None:  # std::numeric_limits<float>::max()
@@ -138,6 +141,14 @@ def _library_call(f: FunctionContext, cursor: Cursor, callee: Cursor) -> Expr:
         return _module_call(f, cursor, callee)
     return refuse("TM1014", f"device function '{name}' is not known to tmigrate", cursor,
                   "write it out in the file")  # fmt: skip
+
+
+def _half_call(f: FunctionContext, cursor: Cursor, callee: Cursor, arguments: list[Cursor]) -> Expr:
+    def owner() -> Expr:
+        receiver, _ = _receiver(cursor, callee, arguments)
+        return this_place(f, cursor) if receiver is None else value(f, receiver)
+
+    return half_call(f, cursor, callee, arguments, owner)
 
 
 def _default_argument(f: FunctionContext, callee: Cursor, position: int, where: Cursor) -> Expr:
@@ -310,6 +321,8 @@ def _constructed(f: FunctionContext, cursor: Cursor, constructor: Cursor) -> Exp
     """The value of `T(a, b)`."""
     arguments = list(cursor.get_arguments())
     t = type_at(f, cursor)
+    if is_half(t) and in_system_header(constructor) and not is_copy_or_move(constructor):
+        return half_constructed(f, cursor, t, arguments)
     definition = constructor.get_definition() or constructor
     if is_copy_or_move(constructor) and not user_provided(definition) and len(arguments) == 1:
         return convert(f, value(f, arguments[0]), t, cursor)

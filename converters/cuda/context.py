@@ -141,7 +141,7 @@ class FunctionContext:
 
     def free_name(self, wanted: str) -> str:
         """A name that no other variable of the function has, and nothing of the module."""
-        base = to_python(identifier(wanted)) if wanted else "unnamed"
+        base = to_python(wanted if wanted.isidentifier() else identifier(wanted or "unnamed"))
         name, n = base, 1
         while name in self.names or self.module.has_name(name):
             name, n = f"{base}_{n}", n + 1

@@ -23,7 +23,11 @@ from tmigrate.tilelang.ir.expressions import (
     CompareOp,
     Const,
     Expr,
+    Logical,
+    LogicalOp,
     Select,
+    Unary,
+    UnaryOp,
     type_of,
 )  # fmt: skip
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, result_type
@@ -141,6 +145,35 @@ def _both(first: str, second: str, f: FunctionContext, cursor: Cursor, arguments
     return ZERO
 
 
+def _frexp(f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
+    """`frexp(x, &e)`: e is one above the exponent, 0 for zero, infinity and NaN; the rest is exact."""
+    t, here = type_at(f, cursor), location_of(cursor)
+    x = convert(f, arguments[0], t, cursor)
+    x = x if f.is_simple(x) else f.temporary("number", x)
+    assert isinstance(t, ScalarType)
+    nonzero = Compare(CompareOp.NE, x, Const(0.0, t), location=here)
+    usual = Logical(LogicalOp.AND, operation(f, cursor, "isfinite", [x]), nonzero, location=here)
+    above = Binary(BinaryOp.ADD, operation(f, cursor, "ilogb", [x]), Const(1, I32), location=here)
+    exponent = f.temporary("exponent", Select(usual, above, Const(0, I32), location=here))
+    f.emit(Assign(dereferenced(arguments[1]), exponent, location=f.location))
+    return operation(f, cursor, "ldexp", [x, Unary(UnaryOp.NEG, exponent, location=here)])
+
+
+def _modf(f: FunctionContext, cursor: Cursor, arguments: list[Expr]) -> Expr:
+    """`modf(x, &whole)`: the rest keeps the sign of x; an infinity has none."""
+    t, here = type_at(f, cursor), location_of(cursor)
+    assert isinstance(t, ScalarType)
+    x = convert(f, arguments[0], t, cursor)
+    x = x if f.is_simple(x) else f.temporary("number", x)
+    whole = f.temporary("whole", operation(f, cursor, "trunc", [x]))
+    f.emit(Assign(dereferenced(arguments[1]), whole, location=f.location))
+    rest = Binary(BinaryOp.SUB, x, whole, location=here)
+    finite = Select(operation(f, cursor, "isinf", [x]), Const(0.0, t), rest, location=here)
+    return operation(f, cursor, "copysign", [finite, x])
+
+
+_entry("frexp frexpf", _frexp)
+_entry("modf modff", _modf)
 _entry("sincos sincosf", partial(_both, "sin", "cos"))
 _entry("sincospi sincospif", partial(_both, "sinpi", "cospi"))
 _entry("__sincosf", partial(_both, "fast_sin", "fast_cos"))

@@ -226,20 +226,20 @@ def _fall(f: FunctionContext, subject: Expr, cases: list[_Case]) -> None:
     if entered is not None:
         f.emit(Declare(entered, Const(False, B1), location=f.location))
     for n, case in enumerate(cases):
-        match = _default_match(subject, others) if case.is_default else _matches(subject, case)
+        match = _default_match(subject, case, others) if case.is_default else _matches(subject, case)
         if entered is not None and n > 0 and falls[n - 1]:
-            match = Logical(LogicalOp.OR, entered, match)
+            match = Logical(LogicalOp.OR, entered, match, location=match.location)
         flag: Region = ()
         if entered is not None and n < len(falls):
             flag = (Assign(entered, Const(falls[n], B1), location=f.location),)
         f.emit(If(match, (*flag, *_statements(f, case)), (), location=location_of(case.where)))
 
 
-def _default_match(subject: Expr, others: list[_Case]) -> Expr:
+def _default_match(subject: Expr, default: _Case, others: list[_Case]) -> Expr:
     """No other label matches."""
-    found: Expr = Const(True, B1)
+    here = location_of(default.where)
+    found: Expr = Const(True, B1, location=here)
     for case in others:
-        if case.labels:
-            test = negated(_matches(subject, case))
-            found = test if isinstance(found, Const) else Logical(LogicalOp.AND, found, test)
+        test = negated(_matches(subject, case))
+        found = test if isinstance(found, Const) else Logical(LogicalOp.AND, found, test, location=here)
     return found

@@ -18,6 +18,8 @@ from tmigrate.converters.cuda.refusals import refuse
 from tmigrate.tilelang.ir.structs import BUILTIN_STRUCTS
 from tmigrate.tilelang.ir.types import (
     B1,
+    BF16,
+    F16,
     F32,
     F64,
     I8,
@@ -53,6 +55,9 @@ _SCALARS: dict[TypeKind, Type] = {
 # Kinds that no library hides behind a typedef (a texture object is an unsigned long long).
 _PLAIN = frozenset(_SCALARS) - {TypeKind.ULONGLONG}
 
+# Classes of our headers that are scalars in the IR.
+_HALVES: dict[str, Type] = {"__half": F16, "__nv_bfloat16": BF16}
+
 REFERENCES = (TypeKind.LVALUEREFERENCE, TypeKind.RVALUEREFERENCE)
 ARRAYS = (
     TypeKind.CONSTANTARRAY,
@@ -68,9 +73,6 @@ _LIBRARY_TYPES: tuple[tuple[str, str, str, str], ...] = (
     ("cub::", "TM1024", "cub is not converted yet", "write the block-wide operation in the kernel itself"),
     ("thrust::", "TM1024", "thrust in device code is not converted yet", "write the operation out"),
     ("nvcuda::wmma", "TM1040", "tensor-core fragments are not converted yet", "use the plain product"),
-    ("__half", "TM1025", "16-bit floats are not converted yet", "use float"),
-    ("half", "TM1025", "16-bit floats are not converted yet", "use float"),
-    ("__nv_bfloat16", "TM1025", "16-bit floats are not converted yet", "use float"),
     ("cudaTextureObject_t", "TM1017", "textures are not converted yet", "read the array through a pointer"),
     ("texture<", "TM1017", "textures are not converted yet", "read the array through a pointer"),
     ("surface<", "TM1017", "surfaces are not converted yet", "write the array through a pointer"),
@@ -122,6 +124,9 @@ class TypeTable:
         if c.kind in ARRAYS:
             return self._array(c, where)
         if c.kind == TypeKind.RECORD:
+            half = _HALVES.get(c.spelling.removeprefix("const ").strip())
+            if half is not None and in_system_header(c.get_declaration()):
+                return half
             return self.struct(c, where)
         return self._unknown(c, where)
 

@@ -129,10 +129,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "TM1025",
-        "16-bit floats",
-        "half and bfloat16 are not converted by the front end yet.",
-        bad="__half x = a[i];",
-        good="float x = a[i];",
+        "an operation on 16-bit floats",
+        "Arithmetic, comparisons and conversions of half and bfloat16 are converted; this function is not.",
+        bad="__half x = hcos_special(y);",
+        good="__half x = __float2half(cosf(__half2float(y)));",
     ),
     Code(
         "TM1026",
