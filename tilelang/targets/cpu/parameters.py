@@ -32,7 +32,7 @@ def _read(context: CContext, parameter: Var, place: int) -> str:
     t, name = c_type(parameter.type), variable_name(parameter)
     value = f"*({spaced(t)}const *)arguments[{place}]"
     if context.options.is_shadow and is_float(parameter.type):
-        return f"tm_shadow {name} = tm_exact({value});"
+        return f"tm_shadow {name} = tm_exact(TM_WIDEN_{parameter.type}({value}));"
     return f"{spaced(t)}{name} = {value};"
 
 
