@@ -283,15 +283,17 @@ bool emulate(const Launch &launch, unsigned schedule) {
 using namespace tm_oracle;
 
 namespace {
-int barrier(int predicate, const void *site) {
+/* `line` tells barriers apart: a compiler may copy one call to several sites. */
+int barrier(int predicate, const void *site, int line) {
   Block &b = the_block;
   Thread *t = the_thread;
   if (!in_device()) return predicate;
   t->site = site;
   if (b.waiting == 0) {
     b.barrier_site = site;
+    b.barrier_line = line;
     b.barrier_first = t->linear;
-  } else if (b.barrier_site != site) {
+  } else if (b.barrier_line != line) {
     Place other = here(b.barrier_site);
     other.thread = thread_of(b.barrier_first);
     report("barrier", "threads of one block meet at different barriers", here(site), &other);
@@ -307,10 +309,10 @@ int barrier(int predicate, const void *site) {
 }  // namespace
 
 extern "C" {
-void __syncthreads(int) { barrier(0, __builtin_return_address(0)); }
-int __syncthreads_count(int predicate, int) { return barrier(predicate, __builtin_return_address(0)); }
-int __syncthreads_or(int predicate, int) { return barrier(predicate, __builtin_return_address(0)) != 0; }
-int __syncthreads_and(int predicate, int) { return barrier(!predicate, __builtin_return_address(0)) == 0; }
+void __syncthreads(int line) { barrier(0, __builtin_return_address(0), line); }
+int __syncthreads_count(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line); }
+int __syncthreads_or(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line) != 0; }
+int __syncthreads_and(int predicate, int line) { return barrier(!predicate, __builtin_return_address(0), line) == 0; }
 
 /* A thread that cannot go on yet (a lock is taken): others run first. */
 void tm_yield(const void *site) {

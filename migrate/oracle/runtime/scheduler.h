@@ -48,6 +48,7 @@ struct Block {
   int predicate_sum, predicate_live;
   int predicate_result;
   const void *barrier_site;
+  int barrier_line = 0;
   unsigned barrier_first;
   uint64_t yields;
 };
