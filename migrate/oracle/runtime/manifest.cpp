@@ -141,7 +141,8 @@ int call_version(const Version &version, const Launch &launch, void *const *argu
                          launch.shared,
                          version.object->addresses.data(),
                          coverage,
-                         &services};
+                         &services,
+                         (uint32_t)launch.kernel->count};
   return version.function(&described, arguments);
 }
 

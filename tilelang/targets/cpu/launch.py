@@ -56,6 +56,7 @@ class Launch(ctypes.Structure):
         ("globals", ctypes.POINTER(ctypes.c_void_p)),
         ("coverage", ctypes.c_void_p),
         ("services", ctypes.POINTER(Services)),
+        ("argument_count", ctypes.c_uint32),
     ]
 
 
@@ -123,6 +124,7 @@ def launch(
         ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
         ctypes.cast(coverage, ctypes.c_void_p) if coverage is not None else None,
         ctypes.pointer(services),
+        len(arguments),
     )
     entry = getattr(_library(str(built.path)), built.kernels[kernel])
     entry.restype = ctypes.c_int

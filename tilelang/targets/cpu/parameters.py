@@ -22,10 +22,32 @@ from tmigrate.tilelang.targets.cpu.names import c_type, spaced, variable_name
 
 def kernel_prologue(context: CContext, function: Function) -> list[str]:
     """C lines that read the parameters; a tensor result is one more argument, after the dimensions."""
-    parameters = [*function.parameters, *function.dimensions]
+    lines = [_read(context, p, place) for place, p in enumerate(function.parameters)]
     if context.result is not None:
-        parameters.append(context.result)
-    return ["  " + _read(context, parameter, place) for place, parameter in enumerate(parameters)]
+        lines.append(_read(context, context.result, len(function.parameters) + len(function.dimensions)))
+    return ["  " + line for line in lines]
+
+
+def _read_dimension(
+    context: CContext, function: Function, expressions: Expressions, dimension: Var, place: int
+) -> str:
+    """A dimension: passed by callers that know shapes; a CUDA launch leaves it to the allocation's size.
+
+    Only the outermost extent of a tensor can follow from an allocation: its rows up to the end.
+    """
+    name = variable_name(dimension)
+    passed = f"*(int64_t const *)arguments[{place}]"
+    for p in function.parameters:
+        if isinstance(p.type, TensorType) and p.type.shape and p.type.shape[0] == dimension:
+            inner = [expressions.wide(extent) for extent in p.type.shape[1:]]
+            row = " * ".join(
+                [str(size_of(p.type.element, context.structs)), *(f"(size_t)({e})" for e in inner)]
+            )
+            rows = f"tm_rows(tm_f, {variable_name(p)}, {row})"
+            return f"int64_t {name} = launch->argument_count > {place} ? {passed} : {rows};"
+    return (
+        f"if (launch->argument_count <= {place}) return TM_ASSUMPTION_FAILED;\n  int64_t {name} = {passed};"
+    )
 
 
 def _read(context: CContext, parameter: Var, place: int) -> str:
@@ -37,9 +59,12 @@ def _read(context: CContext, parameter: Var, place: int) -> str:
 
 
 def preconditions(context: CContext, function: Function, expressions: Expressions) -> list[str]:
-    """C lines that define the extents of the tensors and leave where a precondition fails."""
+    """C lines that define dimensions and extents, and leave where a precondition fails."""
     tensors = [p for p in _tensors(context, function)]
-    lines: list[str] = []
+    lines = [
+        _read_dimension(context, function, expressions, dimension, place)
+        for place, dimension in enumerate(function.dimensions, len(function.parameters))
+    ]
     for tensor in tensors:
         assert isinstance(tensor.type, TensorType)
         for axis, extent in enumerate(tensor.type.shape):

@@ -38,6 +38,8 @@ typedef struct tm_launch {
   void *const *globals;         /* addresses of the module's __device__ and __constant__ variables, in its order */
   unsigned char *coverage;      /* one byte per coverage point, set to 1 when passed; null: not wanted */
   const tm_services *services;  /* never null */
+  uint32_t argument_count;      /* a CUDA launch passes the parameters only; dimensions that only shapes bind
+                                   then follow from the allocations */
 } tm_launch;
 
 /* `arguments[i]` points to parameter i as the host passed it, as in cudaLaunchKernel. */

@@ -132,6 +132,13 @@ static inline __attribute__((unused)) bool tm_fits(const tm_frame *frame, const 
   const tm_services *services = frame->launch->services;
   return bytes == 0 || !services->extent || services->extent(services->context, place) >= bytes;
 }
+/* The rows of `row` bytes from `place` to the end of its allocation; very many where that is not known. */
+static inline __attribute__((unused)) int64_t tm_rows(const tm_frame *frame, const void *place, size_t row) {
+  const tm_services *services = frame->launch->services;
+  const size_t unknown = (size_t)1 << 44;
+  const size_t known = place && services->extent ? services->extent(services->context, place) : place ? unknown : 0;
+  return row == 0 ? 0 : (int64_t)((known < unknown ? known : unknown) / row);
+}
 TM_INLINE bool tm_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
   return a_bytes && b_bytes && (const char *)a < (const char *)b + b_bytes && (const char *)b < (const char *)a + a_bytes;
 }
