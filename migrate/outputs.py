@@ -67,16 +67,26 @@ def text_hash(text: str) -> str:
 
 def check_writable(folder: Path) -> None:
     """Raise UsageError (TM5020) unless files can be made in ``folder`` or its first existing parent."""
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not existing.is_dir():
-        raise _unwritable(folder, f"'{existing}' is not a folder")
     try:
+        existing = _existing(folder)
+        if not existing.is_dir():
+            raise _unwritable(folder, f"'{existing}' is not a folder")
         with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
         raise _unwritable(folder, error.strerror or str(error)) from None
+
+
+def _existing(folder: Path) -> Path:
+    """The folder or the first of its parents that exists; raises OSError for names that can never be."""
+    while folder != folder.parent:
+        try:
+            folder.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            folder = folder.parent
+        else:
+            break
+    return folder
 
 
 def _unwritable(folder: Path, why: str) -> UsageError:
@@ -85,16 +95,22 @@ def _unwritable(folder: Path, why: str) -> UsageError:
 
 
 def write_outputs(
-    folder: Path, texts: Mapping[str, str], previous: Mapping[str, str] | None = None
+    folder: Path,
+    texts: Mapping[str, str],
+    previous: Mapping[str, str] | None = None,
+    certificate: str | None = None,
 ) -> list[OutputState]:
     """Write ``texts`` (by file name) into ``folder`` and say what became of each, in the same order.
 
     ``previous``: the hashes that the last certificate stores, by file name.  Raises UsageError, before
-    anything is written, where a file of that name was never ours.
+    anything is written, where a file of that name was never ours, or the one named ``certificate``, which
+    is written later, is not one.
     """
     hashes = previous or {}
     check_writable(folder)
     plans = [_plan(folder, name, text, hashes.get(name)) for name, text in texts.items()]
+    if certificate is not None:
+        _plan(folder, certificate, "", None)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / BASE_FOLDER).mkdir(exist_ok=True)
     try:

@@ -39,7 +39,7 @@ def write_results(
         f"test_{stem}_tile.py": _check_text(path, folder, result, options),
     }
     certificate = folder / f"{stem}{CERTIFICATE_SUFFIX}"
-    states = write_outputs(folder, names, previous_hashes(certificate))
+    states = write_outputs(folder, names, previous_hashes(certificate), certificate.name)
     hashes = {state.path.name: state.sha256 for state in states}
     text = make_certificate(
         source=path,
