@@ -110,13 +110,16 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
             Verdict(Status.CONVERTED, fault.code, fault.message.splitlines()[0]), diagnostics=(fault,)
         )
     points = dict(enumerate(outcome.converted.thread.points(kernel.name)))
-    evidence = evidence_of(
-        outcome.replay, kernel.symbol, points, reads_clock=_reads_clock(function), failure=outcome.failure
-    )
     violations = [v for v in outcome.violations if v.kernel == kernel.symbol]
+    evidence = evidence_of(
+        outcome.replay,
+        kernel.symbol,
+        points,
+        reads_clock=_reads_clock(function),
+        failure=outcome.failure,
+        violations=[f"{v.kind} in the original at {v.place.location}: {v.message}" for v in violations],
+    )
     verdict = judge(evidence)
-    if violations and verdict.status is Status.VERIFIED:
-        verdict = Verdict(Status.CONVERTED, "TM4109", f"{violations[0].kind}: {violations[0].message}")
     lift = judge_lift(evidence) if kernel.lift is not None else None
     return Judged(
         verdict,

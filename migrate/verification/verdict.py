@@ -6,7 +6,7 @@ What happens to its lift is decided apart (:func:`judge_lift`), since a failed l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tmigrate.results import Status
@@ -27,6 +27,7 @@ class Evidence:
     reads_clock: bool = False
     program_failure: str = ""
     pending: str = ""  # a step that began and never ended
+    violations: tuple[str, ...] = ()  # what full checking of the original found in this kernel
 
     @property
     def counted(self) -> tuple[Launch, ...]:
@@ -74,6 +75,11 @@ def _disagrees(e: Evidence) -> Verdict | None:
     return None
 
 
+def _checked(e: Evidence) -> Verdict | None:
+    """A kernel that races or reads what was never written has no result to agree with."""
+    return Verdict(Status.CONVERTED, "TM4109", e.violations[0]) if e.violations else None
+
+
 def _converted_hangs(e: Evidence) -> Verdict | None:
     if e.pending == "thread":
         return Verdict(Status.REFUSED, "TM4101", "the converted kernel did not end where the original did")
@@ -119,8 +125,10 @@ def _uncovered(e: Evidence) -> Verdict | None:
     return Verdict(Status.CONVERTED, "TM4103", f"no compared run reached {text}{more}")
 
 
-# Heaviest first: a disagreement outweighs everything; what was never compared outweighs what was partly.
+# Heaviest first: what breaks CUDA's rules has nothing to agree with; a disagreement outweighs the rest; what
+# was never compared outweighs what was partly.
 RULES: tuple[Rule, ...] = (
+    _checked,
     _disagrees,
     _converted_hangs,
     _violates,
@@ -165,7 +173,13 @@ def judge_lift(evidence: Evidence) -> LiftVerdict:
 
 
 def evidence_of(
-    replay: Replay, symbol: str, points: Mapping[int, CoveragePoint], *, reads_clock: bool, failure: str
+    replay: Replay,
+    symbol: str,
+    points: Mapping[int, CoveragePoint],
+    *,
+    reads_clock: bool,
+    failure: str,
+    violations: Sequence[str] = (),
 ) -> Evidence:
     """Pick one kernel's evidence out of a report."""
     pending = replay.pending[1] if replay.pending and replay.pending[0] == symbol else ""
@@ -179,4 +193,5 @@ def evidence_of(
         reads_clock,
         failure,
         pending,
+        tuple(violations),
     )

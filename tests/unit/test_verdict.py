@@ -80,6 +80,12 @@ def test_a_disagreement_outweighs_missing_coverage() -> None:
     assert found.code == "TM4101"
 
 
+def test_a_race_outweighs_a_disagreement() -> None:
+    replay = read_report([json.dumps(launch(thread={"verdict": "differs"})), json.dumps(summary())])
+    found = judge(evidence_of(replay, "k", {}, reads_clock=False, failure="", violations=["race at k.cu:5"]))
+    assert (found.status, found.code, found.reason) == (Status.CONVERTED, "TM4109", "race at k.cu:5")
+
+
 def test_uncovered_lines_are_named() -> None:
     found = judge(evidence(launch(), summary("100")))
     assert found.reason == "no compared run reached line 4 (condition false), line 5 (store)"
