@@ -12,12 +12,24 @@ byte array serves a launch.  An endless loop (`while True`) has no outcome "left
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from tmigrate.locations import Location
-from tmigrate.tilelang.ir.expressions import Call, Const, Expr, Select, Var
+from tmigrate.tilelang.ir.expressions import (
+    Call,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    NamedConst,
+    Select,
+    Var,
+    type_of,
+)
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Module
 from tmigrate.tilelang.ir.node import Node, rewrite, rewrite_region, walk, with_fields
@@ -35,7 +47,7 @@ from tmigrate.tilelang.ir.statements import (
     Stmt,
     While,
 )
-from tmigrate.tilelang.ir.types import B1, I32
+from tmigrate.tilelang.ir.types import B1, I32, ScalarType
 from tmigrate.tilelang.passes.names import Names, names_of
 
 
@@ -102,6 +114,7 @@ class _Inserter:
     def __init__(self, function: Function, module: Module, points: list[CoveragePoint]) -> None:
         self.function = function
         self.points = points
+        self.here: Location | None = function.location  # of the statement at hand, where an expression has none
         self.names: Names = names_of(function, module)
         self._rules: dict[type[Stmt], Callable[..., list[Stmt]]] = {
             If: self.branch,
@@ -111,7 +124,7 @@ class _Inserter:
 
     def point(self, kind: PointKind, location: Location | None) -> int:
         """The number of a new point."""
-        self.points.append(CoveragePoint(kind, self.function.name, location))
+        self.points.append(CoveragePoint(kind, self.function.name, location or self.here))
         return len(self.points) - 1
 
     def cover(self, kind: PointKind, location: Location | None) -> Cover:
@@ -122,6 +135,7 @@ class _Inserter:
         """A region with its points."""
         made: list[Stmt] = []
         for s in region:
+            self.here = s.location or self.here
             rule = self._rules.get(type(s))
             made += rule(s) if rule else self.simple(s)
         return tuple(made)
@@ -134,7 +148,14 @@ class _Inserter:
         return [self.cover(PointKind.STORE, s.location), changed] if _stores(s) else [changed]
 
     def branch(self, s: If) -> list[Stmt]:
-        """Both arms begin with a point."""
+        """Both arms begin with a point; an arm that the operands' types rule out has none.
+
+        `unsigned char c = ...; if (c > 255)` holds for no value of its type: no run can reach its arm.
+        """
+        outcome = decided(s.condition)
+        if outcome is not None:
+            reached = {"then" if outcome else "otherwise": self.region(s.then if outcome else s.otherwise)}
+            return [with_fields(s, **reached)]
         condition = self.expression(s.condition)
         then = self.cover(PointKind.THEN, s.location)
         otherwise = self.cover(PointKind.ELSE, s.location)
@@ -184,6 +205,39 @@ class _Inserter:
         otherwise = self.point(PointKind.ELSE, it.location or it.condition.location)
         arguments = (it.condition, Const(then, I32), Const(otherwise, I32))
         return with_fields(it, condition=Call("tm_cover_outcome", arguments, B1))
+
+
+def decided(condition: Expr) -> bool | None:
+    """What a comparison with a literal gives for every value of its operand's type; None where it depends."""
+    if not isinstance(condition, Compare) or not isinstance(condition.right, Const | NamedConst):
+        return None
+    bounds, limit = _bounds(condition.left), condition.right.value
+    if bounds is None or isinstance(limit, float):
+        return None
+    outcomes = {_COMPARISONS[condition.op](value, limit) for value in bounds}
+    if condition.op in (CompareOp.EQ, CompareOp.NE):
+        return condition.op is CompareOp.NE if not bounds[0] <= limit <= bounds[1] else None
+    return outcomes.pop() if len(outcomes) == 1 else None
+
+
+_COMPARISONS: dict[CompareOp, Callable[[int, int], bool]] = {
+    CompareOp.EQ: operator.eq,
+    CompareOp.NE: operator.ne,
+    CompareOp.LT: operator.lt,
+    CompareOp.LE: operator.le,
+    CompareOp.GT: operator.gt,
+    CompareOp.GE: operator.ge,
+}
+
+
+def _bounds(e: Expr) -> tuple[int, int] | None:
+    """The least and the greatest value of an integer expression, by its type before widening casts."""
+    t = type_of(e)
+    if not isinstance(t, ScalarType) or not t.is_integer:
+        return None
+    own = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+    inner = _bounds(e.operand) if isinstance(e, Cast) else None
+    return inner if inner is not None and own[0] <= inner[0] and inner[1] <= own[1] else own
 
 
 def _stores(s: Stmt) -> bool:

@@ -174,11 +174,15 @@ void Variations::add_scalars() {
       int64_t value = 0;
       std::memcpy(&value, scalars[i].data(), width);
       if (kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
-      for (int64_t other : {value - 1, (int64_t)0, (int64_t)1, value / 2, value + 1}) {
+      for (int64_t other : {value - 1, (int64_t)0, (int64_t)1, (int64_t)2, (int64_t)3, value / 2, value + 1}) {
         if (other < 0 || other == value) continue;
         list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
                         [place, width, other] { std::memcpy(place, &other, width); }});
       }
+    } else if (kind == "b1") {
+      const unsigned char other = !scalars[i][0];
+      list.push_back({"parameter " + std::to_string(i) + (other ? " = true" : " = false"), dim3(0, 0, 0),
+                      [place, other] { *place = other; }});
     } else if (is_float(kind)) {
       const double value = get(place, kind);
       for (double other : {-value, 0.0})
