@@ -100,7 +100,9 @@ def test_a_stub_parses_and_never_replaces_a_file(tmp_path: Path) -> None:
     path = write_stub(tmp_path, [("pick", ["at", "x"], "an index is negative")])
     assert path == tmp_path / "tmigrate.toml"
     assert read_settings(path).kernels == {"pick": KernelSettings()}
-    completed = path.read_text().replace("# grid", "grid").replace("# block", "block").replace("# sizes", "sizes")
+    completed = (
+        path.read_text().replace("# grid", "grid").replace("# block", "block").replace("# sizes", "sizes")
+    )
     path.write_text(completed)
     assert read_settings(path).kernels["pick"].sizes == {"at": (1000,), "x": (1000,)}
     assert write_stub(tmp_path, [("other", [], "")]) is None
