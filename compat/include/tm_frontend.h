@@ -5,9 +5,10 @@
 #define __TMIGRATE_FRONTEND__ 1
 #define __CUDACC__ 1
 #define __NVCC__ 1
+#if !__has_include(<bits/c++config.h>)
 /* libc++'s <math.h> includes these; they must keep their own (host) side. */
 #include <limits>
 #include <type_traits>
-#include <utility>
+#endif
 #include <cuda_runtime.h>
 #endif

@@ -165,3 +165,21 @@ def test_time_per_file(tmp_path: Path) -> None:
     start = time.process_time()
     convert(tmp_path, "#include <vector>\n#include <cstdio>\n#include <cmath>\n" + LAUNCHES)
     assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize("origin", ["zig", "g++", "clang"])
+def test_every_set_of_headers_serves(origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tmigrate.tilelang.runtime import headers, toolchain
+
+    flags = next((f for name, f in headers.header_sets() if name.startswith(origin)), None)
+    if flags is None:
+        pytest.skip(f"no {origin} on this machine")
+    monkeypatch.setattr(toolchain, "builtin_include_flags", lambda: flags)
+    source = (
+        "#include <algorithm>\n#include <vector>\n#include <cstdio>\n#include <string>\n"
+        "__global__ void k(float *f, int n) {\n"
+        "  f[0] = std::exp(f[1]) + exp(f[2]) + fmaxf(f[3], 1) + std::max(f[4], f[5]) + abs(n) + std::abs(f[6]);\n"
+        '  f[7] = pow(f[8], 2.0f) + isnan(f[9]) + rsqrtf(f[10]) + sqrt((double)n);\n  printf("%d", n);\n'
+        "  assert(n > 0);\n}\nint main() { std::vector<int> v(3); std::sort(v.begin(), v.end()); }\n"
+    )
+    assert "f[0] = exp(f[1]) + exp(f[2]) + fmax(f[3], 1.0)" in text(convert(tmp_path, source))
