@@ -231,3 +231,38 @@ def k(y: Ptr[i32]):
     y[t] = s[(t + 1) % 32]
 """
     both(text, (1,), (4, 2, 4), [np.zeros(32, np.int32)])
+
+
+GUARDS = [
+    "t < n", "t <= n", "n > t", "n >= t", "t > n", "t >= n", "t == n", "t != n", "not t < n", "t >= 3 and t < n",
+    "t < n and x[t] > 9", "t < n or t == 12", "t + 2147483640 < 0", "u32(t) - u32(3) < u32(4)", "-t > -n", "2 * t < n",
+    "t - n < 2", "u32(t + n) < u32(9)", "t * 7 > 20 and t < n", "i32(u32(t) + u32(4294967293)) >= n - 5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [-1, 0, 6, 100])
+def test_guards_as_loop_bounds(n: int) -> None:
+    body = "".join(
+        f"    if {guard}:\n        y[{place} * 16 + t] = {place} + 1\n    syncthreads()\n"
+        for place, guard in enumerate(GUARDS)
+    )
+    early = "    if not (t < n):\n        return\n    y[i32(u32(t) + u32(4294967295)) + 1] = 99\n"
+    text = f'@tile_kernel(level="thread")\ndef k(n: i32, x: Ptr[i32], y: Ptr[i32]):\n    t: i32 = i32(threadIdx.x)\n{body}{early}'
+    both(text, (1,), (16,), [n, INTS, np.zeros(16 * len(GUARDS), np.int32)])
+
+
+def test_indices_that_wrap_inside_a_row() -> None:
+    text = """
+@tile_kernel(level="thread")
+def k(start: i32, count: u32, y: Ptr[i32]):
+    i: i32 = start + i32(threadIdx.x)
+    j: u32 = count - u32(8) + threadIdx.x
+    if i < 0:
+        y[i + 2147483647 + 20] = 1
+    if j < u32(10):
+        y[j + u32(10)] = i
+    z: i32 = -i32(threadIdx.x) * 3 + 47
+    if z >= 2:
+        y[z] = y[z] + 5
+"""
+    both(text, (1,), (16,), [2**31 - 6, 3, np.zeros(64, np.int32)])

@@ -34,6 +34,7 @@ from tmigrate.tilelang.ir.expressions import (
     Expr,
     LaunchIndex,
     LaunchIndexKind,
+    Select,
     StringConst,
     Subscript,
     Unary,
@@ -140,6 +141,7 @@ def _block_loop(body: Region, names: Names) -> For:
     axes = [Var(names.fresh(f"block_{axis}"), U32) for axis in "xyz"]
     sizes = [Cast(I64, LaunchIndex(LaunchIndexKind.GRID_SIZE, axis)) for axis in range(3)]
     plane = Binary(BinaryOp.MUL, sizes[0], sizes[1])
+    zero = Const(0, I64)
 
     def rule(it: Node) -> Node | None:
         if isinstance(it, LaunchIndex) and it.kind is LaunchIndexKind.BLOCK:
@@ -148,10 +150,14 @@ def _block_loop(body: Region, names: Names) -> For:
 
     changed: Region = rewrite_region(body, rule)  # type: ignore[assignment]
     used = {it.name for it in walk(changed) if isinstance(it, Var)}
+    # Most grids are a row: no division then.
+    is_row = Compare(CompareOp.EQ, Binary(BinaryOp.MUL, sizes[1], sizes[2]), Const(1, I64))
     values = (
-        Binary(BinaryOp.TRUNC_REM, index, sizes[0]),
-        Binary(BinaryOp.TRUNC_REM, Binary(BinaryOp.TRUNC_DIV, index, sizes[0]), sizes[1]),
-        Binary(BinaryOp.TRUNC_DIV, index, plane),
+        Select(is_row, index, Binary(BinaryOp.TRUNC_REM, index, sizes[0])),
+        Select(
+            is_row, zero, Binary(BinaryOp.TRUNC_REM, Binary(BinaryOp.TRUNC_DIV, index, sizes[0]), sizes[1])
+        ),
+        Select(is_row, zero, Binary(BinaryOp.TRUNC_DIV, index, plane)),
     )
     declarations = tuple(
         Declare(axis, Cast(U32, value)) for axis, value in zip(axes, values, strict=True) if axis.name in used

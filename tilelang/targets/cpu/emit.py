@@ -105,7 +105,10 @@ def _device(context: CContext, function: Function) -> list[str]:
 def _kernel(context: CContext, function: Function) -> list[str]:
     if function.level is Level.THREAD:
         writer = FunctionWriter(context, function.name, entry=True)
-        before: Sequence[str] = kernel_prologue(context, function)
+        before: Sequence[str] = [
+            "  if (!tm_is_legal_block(launch)) return TM_ASSUMPTION_FAILED;",
+            *kernel_prologue(context, function),
+        ]
         body = writer.entry_body(function.body)
     else:
         context = replace(context, restricted=_disjoint(function), result=_result(function))

@@ -30,6 +30,7 @@ from tmigrate.tilelang.targets.cpu.options import EmitOptions
 from tmigrate.tilelang.targets.cpu.shadow import ShadowExpressions
 from tmigrate.tilelang.targets.cpu.statements import StatementWriter
 
+_MOST_SIZES = 1  # each costs about the compile time of the kernel once more
 _SIZES = (("tm_block_dim", "block"), ("tm_grid_dim", "grid"))
 
 
@@ -66,6 +67,7 @@ class FunctionWriter(StatementWriter):
         self.entry = entry
         self.outlined: list[str] = []
         self.scratch = False
+        self.has_fixed_block = False  # the block's size is a parameter of the C function
         self.zeroes_temporaries = (
             False  # a loop-level `allocate` begins with zeros, contexts of threads do not
         )
@@ -104,7 +106,9 @@ class FunctionWriter(StatementWriter):
         nodes = list(walk(tuple(body)))
         if any(isinstance(it, LaunchIndex) for it in self._with_shapes(nodes)):
             for name, member in _SIZES:
-                values = ", ".join(f"tm_f->launch->{member}[{axis}]" for axis in range(3))
+                given = self.has_fixed_block and member == "block"
+                source = "tm_size" if given else f"tm_f->launch->{member}"
+                values = ", ".join(f"{source}{axis}" if given else f"{source}[{axis}]" for axis in range(3))
                 self.write(f"const uint32_t {name}[3] = {{{values}}};")
         used = {it.name for it in nodes if isinstance(it, Var)}
         for name, place in self.context.module_variables.items():
@@ -193,6 +197,8 @@ class FunctionWriter(StatementWriter):
 
     def range_function(self, name: str, loop: For, captured: Sequence[Var]) -> list[str]:
         """The C function that runs iterations tm_begin..tm_end of the loop."""
+        sizes = likely_block_sizes(loop) if not self.context.options.is_shadow else []
+        self.has_fixed_block = bool(sizes)
         self.write(f"struct {name} *tm_w = tm_data;")
         cover = "tm_w->work.launch->coverage ? tm_w->work.launch->coverage : tm_no_coverage"
         coverage = f", .coverage = {cover}" if self.context.options.coverage else ""
@@ -205,8 +211,12 @@ class FunctionWriter(StatementWriter):
         self._range_loop(loop)
         if taken:
             self.write("tm_arena_close(&tm_memory);")
-        head = f"static void {name}(void *tm_data, int64_t tm_begin, int64_t tm_end) {{"
-        return [head, *self.lines, "}"]
+        parameters = "void *tm_data, int64_t tm_begin, int64_t tm_end"
+        if not sizes:
+            return [f"static void {name}({parameters}) {{", *self.lines, "}"]
+        fixed = "uint32_t tm_size0, uint32_t tm_size1, uint32_t tm_size2"
+        head = f"TM_INLINE void {name}_sized({parameters}, {fixed}) {{"
+        return [head, *self.lines, "}", *_choose_size(name, parameters, sizes)]
 
     def _restrict(self, declarator: str, captured: Sequence[Var]) -> str:
         for var in captured:
@@ -299,6 +309,41 @@ class FunctionWriter(StatementWriter):
         element, name = c_type(statement.var.type), variable_name(statement.var)
         size = self._bytes(statement.var)
         self.write(f"{spaced(element)}{name} = tm_scratch_take(&tm_scratch_memory, {size});")
+
+
+def likely_block_sizes(loop: For) -> list[tuple[int, int, int]]:
+    """Sizes worth a version of their own, in which the loops over threads have constant bounds.
+
+    A block is mostly as large as its shared array: `float tile[16][17]` tells of blocks of 16 x 16.
+    """
+    found: dict[tuple[int, int, int], None] = {}
+    if loop.kind is not LoopKind.BLOCKS:
+        return []
+    for it in walk(loop.body):
+        if (
+            not isinstance(it, Allocate)
+            or it.space is not Space.SHARED
+            or not isinstance(it.var.type, ArrayType)
+        ):
+            continue
+        shape = it.var.type.shape
+        if len(shape) == 1 and 32 <= shape[0] <= 1024 and shape[0] % 32 == 0:
+            found[(shape[0], 1, 1)] = None
+        if len(shape) == 2 and shape[0] * (shape[1] & ~1) <= 1024 and shape[1] > 1:
+            found[(shape[1] & ~1, shape[0], 1)] = None
+    return list(found)[:_MOST_SIZES]
+
+
+def _choose_size(name: str, parameters: str, sizes: list[tuple[int, int, int]]) -> list[str]:
+    lines = [f"static void {name}({parameters}) {{"]
+    lines.append("  const uint32_t *block = ((tm_work *)tm_data)->launch->block;")
+    for x, y, z in sizes:
+        lines.append(f"  if (block[0] == {x} && block[1] == {y} && block[2] == {z}) {{")
+        lines.append(f"    {name}_sized(tm_data, tm_begin, tm_end, {x}, {y}, {z});")
+        lines.append("    return;")
+        lines.append("  }")
+    lines.append(f"  {name}_sized(tm_data, tm_begin, tm_end, block[0], block[1], block[2]);")
+    return [*lines, "}"]
 
 
 def _loop_bounds(loop: For) -> tuple[Expr, ...]:

@@ -86,7 +86,37 @@ def _library(path: str) -> ctypes.CDLL:
     return ctypes.CDLL(path)
 
 
+@dataclass
+class PreparedLaunch:
+    """A launch whose C arguments are laid out; :meth:`run` may be called again and again."""
+
+    entry: Any
+    record: Launch
+    packed: Any
+    reports: list[Report]
+    coverage: Any
+    keep: list[Any]
+
+    def run(self) -> Outcome:
+        """Run the kernel once."""
+        self.reports.clear()
+        status = self.entry(ctypes.byref(self.record), self.packed)
+        return Outcome(status, list(self.reports), self.coverage.raw if self.coverage is not None else b"")
+
+
 def launch(
+    built: BuiltObject,
+    kernel: str,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[Any],
+    **more: Any,
+) -> Outcome:
+    """Run a kernel once; see :func:`prepare`."""
+    return prepare(built, kernel, grid, block, arguments, **more).run()
+
+
+def prepare(
     built: BuiltObject,
     kernel: str,
     grid: Sequence[int],
@@ -98,8 +128,8 @@ def launch(
     parallel: int = 0,
     extent: Callable[[int], int] | None = None,
     result: np.ndarray[Any, Any] | None = None,
-) -> Outcome:
-    """Run a kernel.
+) -> PreparedLaunch:
+    """Lay out a launch.
 
     `arguments` are NumPy arrays (pointers and tensors), numbers, or bytes for structs, in the order of the
     parameters and then of the dimensions.  `variables` gives the storage of module variables; `parallel`
@@ -109,8 +139,8 @@ def launch(
     function = built.module.function(kernel)
     if function is None:
         raise KeyError(f"the module has no kernel '{kernel}'")
-    outcome = Outcome(OK)
-    services, keep = _services(outcome.reports, parallel, extent)
+    reports: list[Report] = []
+    services, keep = _services(reports, parallel, extent)
     packed, keep_arguments = _pack(function, [*arguments, *([] if result is None else [result])], built)
     addresses = (ctypes.c_void_p * max(1, len(built.variables)))(
         *(_address((variables or {})[name]) for name in built.variables)
@@ -124,14 +154,11 @@ def launch(
         ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
         ctypes.cast(coverage, ctypes.c_void_p) if coverage is not None else None,
         ctypes.pointer(services),
-        len(arguments),
     )
     entry = getattr(_library(str(built.path)), built.kernels[kernel])
     entry.restype = ctypes.c_int
-    outcome.status = entry(ctypes.byref(record), packed)
-    outcome.coverage = coverage.raw if coverage is not None else b""
-    del keep, keep_arguments
-    return outcome
+    keep += [*keep_arguments, services, addresses]
+    return PreparedLaunch(entry, record, packed, reports, coverage, keep)
 
 
 def _three(sizes: Sequence[int] | int) -> tuple[int, int, int]:

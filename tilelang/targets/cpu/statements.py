@@ -18,6 +18,7 @@ from tmigrate.tilelang.ir.expressions import (
     Var,
     type_of,
 )
+from tmigrate.tilelang.ir.intrinsics import INTRINSICS
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import (
     Allocate,
@@ -207,6 +208,8 @@ class StatementWriter:
             self.write(f"const {spaced(c_type(type_of(s.stop)))}{limit} = {stop};")
             stop = limit
         step = s.step.value if isinstance(s.step, Const | NamedConst) else 1
+        if s.kind is LoopKind.THREADS and is_independent(s.body):
+            self.write("TM_INDEPENDENT")
         sign = "<" if step > 0 else ">"
         change = f"{name}++" if step == 1 else f"{name} += {self.value(s.step)}"
         self.write(f"for ({t} {name} = {self.value(s.start)}; {name} {sign} {stop}; {change}) {{")
@@ -280,6 +283,17 @@ class StatementWriter:
     def uses(self, body: Region, name: str) -> bool:
         """Whether a region mentions a variable."""
         return any(isinstance(it, Var) and it.name == name for it in walk(body))
+
+
+def is_independent(body: Region) -> bool:
+    """Whether compilers may overlap the iterations of a loop over threads: straight-line code without
+    atomics, output or calls, so that threads which do not race do not notice."""
+    for it in walk(body):
+        if isinstance(it, For | While | Cover):
+            return False
+        if isinstance(it, Call) and not (it.callee in INTRINSICS and INTRINSICS[it.callee].is_pure):
+            return False
+    return True
 
 
 def _bare(text: str) -> str:

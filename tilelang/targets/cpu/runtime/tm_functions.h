@@ -97,7 +97,7 @@ TM_INLINE float tm_erfinv_f32(float x) { return (float)tm_erfinv_f64(x); }
   TM_INLINE bool tm_isnan_##S(R x) { return x != x; }                                                          \
   TM_INLINE bool tm_isinf_##S(R x) { return __builtin_fabs##F(x) == (R)__builtin_inf(); }                      \
   TM_INLINE bool tm_isfinite_##S(R x) { return __builtin_fabs##F(x) < (R)__builtin_inf(); }                    \
-  TM_INLINE bool tm_signbit_##S(R x) { return __builtin_signbit(x) != 0; }                                     \
+  TM_INLINE bool tm_signbit_##S(R x) { return __builtin_copysign##F((R)1, x) < 0; } /* gcc 12 cannot vectorise signbit */ \
   TM_INLINE R tm_frcp_rn_##S(R x) { return (R)1 / x; }                                                         \
   TM_INLINE R tm_add_rn_##S(R x, R y) { return x + y; }                                                        \
   TM_INLINE R tm_sub_rn_##S(R x, R y) { return x - y; }                                                        \

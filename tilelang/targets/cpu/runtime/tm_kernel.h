@@ -92,6 +92,13 @@ TM_INLINE int64_t tm_trip_count(int64_t start, int64_t stop, int64_t step) {
   return distance <= 0 ? 0 : (distance - 1) / size + 1;
 }
 
+/* Loops over threads are written for blocks of at most 65536 threads along each axis; CUDA's limit is 1024. */
+TM_INLINE bool tm_is_legal_block(const tm_launch *launch) {
+  return launch->block[0] <= 65536 && launch->block[1] <= 65536 && launch->block[2] <= 65536;
+}
+
+#define tm_likely(condition) __builtin_expect(condition, 1)
+
 /* ---- memory of a piece ---- */
 
 /* Shared arrays and per-thread context arrays: bump allocation in one block of memory, sized beforehand. */
