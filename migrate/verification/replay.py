@@ -66,8 +66,9 @@ def replay(
         ended = run(built, list(arguments), limits, environment=environment)
         lines = report.read_text(errors="replace").splitlines() if report.exists() else []
         found = checking.result()
-    failure = describe_failure(ended, limits)
-    return Outcome(read_report(lines), converted, found, failure, time.monotonic() - started)
+    seen = read_report(lines)
+    seen.settle(ended.seconds)
+    return Outcome(seen, converted, found, describe_failure(ended, limits), time.monotonic() - started)
 
 
 def memory_bound() -> int:

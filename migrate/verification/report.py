@@ -9,6 +9,10 @@ from typing import Any
 
 from tmigrate.locations import Location
 
+# A converted version that runs longer than both of these, in seconds and in the original's time, hangs.
+_LEAST_HANG = 10.0
+_HANG_RATIO = 50.0
+
 # Verdicts that say "these agree".
 AGREE = frozenset({"equal", "within"})
 
@@ -86,6 +90,19 @@ class Replay:
     skipped: dict[str, set[str]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     pending: tuple[str, str] | None = None  # (kernel, step) that began and never ended
+    begun: list[tuple[str, float]] = field(default_factory=list)  # steps of the launch at hand, and when
+
+    def settle(self, seconds: float) -> None:
+        """Tell a step that hung from one that was merely cut off when the run was stopped after `seconds`.
+
+        A converted version hangs if it was given much longer than the original took for the same launch.
+        """
+        if self.pending is None or self.pending[1] in ("original", "schedule"):
+            return
+        times = [at for _, at in self.begun]
+        original = times[1] - times[0] if len(times) > 1 else seconds
+        if seconds - times[-1] < max(_LEAST_HANG, _HANG_RATIO * original):
+            self.pending = None
 
     def of(self, kernel: str) -> list[Launch]:
         """The launches of one kernel."""
@@ -110,7 +127,10 @@ def _ignore(replay: Replay, event: dict[str, Any]) -> None:
 
 
 def _begin(replay: Replay, event: dict[str, Any]) -> None:
-    replay.pending = (str(event["kernel"]), str(event["step"]))
+    step = str(event["step"])
+    replay.pending = (str(event["kernel"]), step)
+    replay.begun = [] if step == "original" else replay.begun
+    replay.begun.append((step, float(event.get("at", 0.0))))
 
 
 def _launch(replay: Replay, event: dict[str, Any]) -> None:

@@ -124,6 +124,15 @@ def test_one_bad_launch_drops_a_lift_that_others_bear_out() -> None:
     assert not judge_lift(evidence(launch(), launch(lifted={"verdict": "differs"}), summary())).shown
 
 
+@pytest.mark.parametrize(("seconds", "hangs"), [(8.0, False), (100.0, True)])
+def test_a_step_cut_off_by_the_time_limit_does_not_hang(seconds: float, hangs: bool) -> None:
+    steps = (("original", 1.0), ("schedule", 2.0), ("thread", 4.0))
+    events = [{"event": "begin", "kernel": "k", "ordinal": 0, "step": s, "at": at} for s, at in steps]
+    replay = read_report([json.dumps(e) for e in events])
+    replay.settle(seconds)
+    assert replay.pending == (("k", "thread") if hangs else None)
+
+
 def test_a_line_cut_short_by_a_crash_is_left_out() -> None:
     text = json.dumps(launch())
     replay = read_report([text, text[: len(text) // 2]])

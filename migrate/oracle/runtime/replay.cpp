@@ -145,8 +145,9 @@ class Comparison {
   };
 
   void begin(const char *step) const {
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - replay().start;
     line("{\"event\": \"begin\", \"kernel\": " + json_text(entry.name) + ", \"ordinal\": " +
-         std::to_string(entry.launches - 1) + ", \"step\": \"" + step + "\"}");
+         std::to_string(entry.launches - 1) + ", \"step\": \"" + step + "\", \"at\": " + std::to_string(age.count()) + "}");
   }
 
   void run_schedules() {
@@ -328,13 +329,15 @@ static bool dispatch_variation(const Launch &launch) {
 
 /* The original's launch, the comparison, and in a child what else the launch might have been. */
 static bool compare(Entry_of_kernel &entry, const Launch &launch) {
+  const auto began = std::chrono::steady_clock::now();
   Comparison comparison(entry, launch);
   comparison.run();
   if (entry.varied >= 2) return false;
   ++entry.varied;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - replay().start;
+  const bool cheap = std::chrono::steady_clock::now() - began < std::chrono::milliseconds(300);
   if (spent.count() > replay().seconds) return false;
-  const bool in_child = begin_variations(entry, launch, comparison.start(), replay().seconds - spent.count());
+  const bool in_child = begin_variations(entry, launch, comparison.start(), replay().seconds - spent.count(), cheap);
   if (!in_child)
     line("{\"event\": \"varied\", \"kernel\": " + json_text(entry.name) + "}");
   return in_child;

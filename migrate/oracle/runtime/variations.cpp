@@ -110,7 +110,7 @@ dim3 covering_grid(const Launch &l) {
 bool same(const dim3 &a, const dim3 &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 }  // namespace
 
-Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &start)
+Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &start, bool cheap)
     : kernel(entry), launch(l), before(start) {
   const Kernel &k = *l.kernel;
   addresses.assign(k.arguments, k.arguments + k.count);
@@ -119,7 +119,7 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
     scalars.emplace_back(bytes, bytes + k.sizes[i]);
   }
   add_grids();
-  needed = list.size();
+  if (cheap) needed = list.size();
   add_data();
   add_scalars();
   harmless = list.size();
@@ -211,7 +211,8 @@ bool Variations::next() {
   return true;
 }
 
-bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds) {
+bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds,
+                      bool cheap) {
   static Launch kept;
   static Kernel kept_kernel;
   static Snapshot const *kept_before;
@@ -229,7 +230,7 @@ bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapsh
   kept.kernel = &kept_kernel;
   before.restore(); /* the comparison that took this snapshot ends before the kernel is entered again */
   kept_before = new Snapshot(Snapshot::take());
-  current_variations = new Variations(entry, kept, *kept_before);
+  current_variations = new Variations(entry, kept, *kept_before, cheap);
   if (!current_variations->next()) _exit(0);
   return true;
 }

@@ -20,7 +20,8 @@ struct Array {
 
 class Variations {
  public:
-  Variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before);
+  /* `cheap`: other grids are tried even where nothing is left to find. */
+  Variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, bool cheap);
   Entry_of_kernel &entry() const { return kernel; }
   const char *name() const { return list[at].name.c_str(); }
   dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
@@ -55,7 +56,8 @@ class Variations {
 extern Variations *current_variations; /* in the child only */
 
 /* Forks: true in the child, with the first variation applied; false in the parent, once the child has ended. */
-bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds);
+bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, double seconds,
+                      bool cheap);
 
 }  // namespace tm_oracle
 #endif
