@@ -154,6 +154,7 @@ def prepare(
         ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
         ctypes.cast(coverage, ctypes.c_void_p) if coverage is not None else None,
         ctypes.pointer(services),
+        len(arguments),
     )
     entry = getattr(_library(str(built.path)), built.kernels[kernel])
     entry.restype = ctypes.c_int
