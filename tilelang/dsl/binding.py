@@ -13,6 +13,7 @@ from tmigrate.diagnostics import Diagnostic, UsageError
 from tmigrate.locations import Location
 from tmigrate.tilelang.dsl.arrays import HostArray
 from tmigrate.tilelang.dsl.scalars import scalar_type_of
+from tmigrate.tilelang.dsl.source import KernelSource
 from tmigrate.tilelang.dsl.structs import numpy_dtype
 from tmigrate.tilelang.ir.expressions import (
     Binary,
@@ -25,7 +26,7 @@ from tmigrate.tilelang.ir.expressions import (
     Var,
 )
 from tmigrate.tilelang.ir.module import Function
-from tmigrate.tilelang.ir.types import F32, I64, ScalarType, StructDefinition, TensorType, Type
+from tmigrate.tilelang.ir.types import F32, I64, ScalarType, StructDefinition, StructType, TensorType, Type
 from tmigrate.tilelang.text.names import to_python
 from tmigrate.tilelang.text.parse_expressions import parse_shape
 from tmigrate.tilelang.text.parse_types import is_type_text, parse_type
@@ -50,9 +51,9 @@ class Bound:
 class Binder:
     """Binds the open parameters of one call; equal extents get one name, an extent of 1 is the literal."""
 
-    def __init__(self, definition: ast.FunctionDef, dimensions: Sequence[str], file: str) -> None:
-        self.definition = definition
-        self.scope = Scope(file)
+    def __init__(self, source: KernelSource) -> None:
+        self.definition, dimensions = source.definition, source.dimensions
+        self.scope = Scope(source.file, struct_names=set(source.structs))
         self.scope.declare_dimensions(list(dimensions))
         self.known = tuple(dimensions)
         self.names: dict[int, Var] = {}
@@ -82,7 +83,7 @@ class Binder:
             return None
         array = self._array(a, argument)
         element = parse_type(parts[0], self.scope) if typed else self._element(a, array)
-        assert isinstance(element, ScalarType)
+        assert isinstance(element, ScalarType | StructType)
         if typed:
             return TensorType(element, tuple(self._extent(a, n) for n in array.shape))
         if len(parts) != array.ndim:

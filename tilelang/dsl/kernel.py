@@ -94,7 +94,11 @@ class Kernel:
         if self.level is Level.THREAD:
             fail("TM2064", f"`{self.__name__}` is a thread-level kernel", None,
                  f"write {self.__name__}[grid, block](...)")  # fmt: skip
-        return self._run(1, 1, 0, arguments, is_launch=False)
+        try:
+            return self._run(1, 1, 0, arguments, is_launch=False)
+        except AssumptionFailed:
+            fail("TM2065", f"an assumption of `{self.__name__}` does not hold for these arguments", None,
+                 "its parallel iterations need arrays that do not overlap")  # fmt: skip
 
     def __getitem__(self, launch: tuple[Any, ...]) -> Callable[..., Any]:
         """`kernel[grid, block]` or `kernel[grid, block, shared]`: a launch of a thread-level kernel."""
@@ -145,12 +149,12 @@ class Kernel:
 
     def _host(self, arguments: Sequence[Any]) -> list[Any]:
         if len(arguments) != len(self.parameters):
-            fail("TM2060", f"`{self.__name__}` takes {len(self.parameters)} arguments, got {len(arguments)}", None,
-                 f"pass {', '.join(self.parameters)}")  # fmt: skip
+            message = f"`{self.__name__}` takes {len(self.parameters)} arguments, got {len(arguments)}"
+            fail("TM2060", message, None, f"pass {', '.join(self.parameters)}")
         return [to_host(a) if is_array(a) else a for a in arguments]
 
     def _bind(self, host: Sequence[Any]) -> Bound:
-        return Binder(self.source.definition, self.source.dimensions, self.source.file).bind(host)
+        return Binder(self.source).bind(host)
 
     def _module(self, bound: Bound) -> Module:
         """The kernel's module for these types, verified."""
@@ -219,6 +223,12 @@ class Kernel:
         """How a call with these arguments runs: `matrix product` (the bundled library's) or `loops`."""
         compiled = self._compile(self._bind(self._host(arguments)), False)
         return "loops" if compiled.product is None else "matrix product"
+
+    def lowered_text(self, *arguments: Any) -> str:
+        """The loop-level text that a call with these arguments compiles."""
+        from tmigrate.tilelang.text.printer import print_module
+
+        return print_module(self._compile(self._bind(self._host(arguments)), False).lowered)
 
     def _storage(self) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of the file's `device(...)` variables."""

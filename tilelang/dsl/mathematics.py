@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,9 +17,9 @@ from tmigrate.tilelang.ir.types import F32, F64, ScalarType
 
 # Names that C's library has, under the same name for f64 and with the suffix f for f32.
 _LIBRARY = frozenset(
-    "sqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh erf erfc tgamma lgamma floor ceil trunc round rint fabs pow atan2 fmod remainder hypot fdim copysign "
-    "nextafter fmin fmax fma".split()
+    "sqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
+    "asinh acosh atanh erf erfc tgamma lgamma floor ceil trunc round rint fabs pow atan2 fmod remainder "
+    "hypot fdim copysign nextafter fmin fmax fma".split()
 )
 # CUDA's fast forms: computed by the accurate function.
 _FAST = {f"fast_{name}": name for name in ("exp", "log", "log2", "log10", "sin", "cos", "tan", "pow")}
@@ -85,7 +86,23 @@ def compute(name: str, t: ScalarType, one: Callable[[Any], Any], values: tuple[A
     return one(_exact(name, *map(float, values)))
 
 
+# Where the interpreter's formulas, which search an interval, give no infinity.
+_LIMITS = {
+    ("erfinv", 1.0): math.inf, ("erfinv", -1.0): -math.inf, ("erfcinv", 0.0): math.inf,
+    ("erfcinv", 2.0): -math.inf, ("normcdfinv", 0.0): -math.inf, ("normcdfinv", 1.0): math.inf,
+}  # fmt: skip
+
+
+_DOMAINS = {"erfinv": (-1.0, 1.0), "erfcinv": (0.0, 2.0), "normcdfinv": (0.0, 1.0)}
+
+
 def _exact(name: str, *values: float) -> float:
+    limit = _LIMITS.get((name, values[0]))
+    if limit is not None:
+        return limit
+    low, high = _DOMAINS.get(name, (-math.inf, math.inf))
+    if not low <= values[0] <= high:
+        return math.nan
     try:
         return float(FUNCTIONS[name](*values))
     except OverflowError:

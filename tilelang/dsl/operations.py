@@ -58,7 +58,7 @@ def float_function(name: str, values: tuple[Any, ...]) -> Any:
     if name == "ilogb":
         return np.int32(_NATIVE.function(name, t)(float(values[0])))
     if name == "saturate":
-        return np.float32(_NATIVE.function(name, t)(float(values[0])))
+        return np.float32(_NATIVE.function(name, t)(float(values[0])) + 0.0)  # -0.0 gives 0.0
     if name == "ldexp":
         return convert(t, _ldexp(float(values[0]), int(values[1])))
     if t in (F16, BF16):

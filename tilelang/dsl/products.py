@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
 from tmigrate.tilelang.dsl.binding import evaluate
 from tmigrate.tilelang.passes.match_product import Operand, Product
 

@@ -28,7 +28,8 @@ def scalar_class(t: ScalarType) -> Any:
 
 def dtype_of(t: ScalarType) -> np.dtype[Any]:
     """NumPy's dtype of a scalar type."""
-    return np.dtype(scalar_class(t))
+    found: np.dtype[Any] = np.dtype(scalar_class(t))
+    return found
 
 
 def scalar_type_of(value: Any) -> ScalarType | None:

@@ -25,6 +25,7 @@ class KernelSource:
     file: str
     definition: ast.FunctionDef
     dimensions: tuple[str, ...]
+    structs: tuple[str, ...]
 
 
 def read_source(function: Callable[..., Any]) -> KernelSource:
@@ -49,7 +50,8 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
     taken = _needed(tree, definition, bool(_nested(function)))
     text = _assemble(own, module_lines, taken)
     dimensions = tuple(n for n, v in names.items() if isinstance(v, Dimension))
-    return KernelSource(text, file, definition, dimensions)
+    structs = tuple(it.name for it in taken if isinstance(it, ast.ClassDef))
+    return KernelSource(text, file, definition, dimensions, structs)
 
 
 def _nested(function: Callable[..., Any]) -> bool:

@@ -35,7 +35,7 @@ def numpy_dtype(t: Type, structs: Mapping[str, StructDefinition]) -> np.dtype[An
             "offsets": [f.offset for f in definition.fields],
             "itemsize": size_of(t, structs),
         }
-        return np.dtype((np.record, np.dtype(layout)))  # type: ignore[call-overload,no-any-return]
+        return np.dtype((np.record, np.dtype(layout)))  # type: ignore[call-overload]
     raise TypeError(f"no array holds {t}")
 
 

@@ -298,7 +298,7 @@ class MakeArray(Expr):
 
 @node
 class AddressOf(Expr):
-    """`address(place)`: a pointer to a variable, element or member; of an array variable, to its first element."""
+    """`address(place)`: a pointer to a variable, element or member; of an array, to its first element."""
 
     place: Expr = operand()
     type: Type = attribute()

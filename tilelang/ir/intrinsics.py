@@ -102,6 +102,13 @@ def integers(arguments: Sequence[Type]) -> Type | str:
     return _same(arguments) or arguments[0]
 
 
+def words(arguments: Sequence[Type]) -> str | None:
+    """What is wrong unless all are i32 or all u32."""
+    if arguments[0] not in (I32, U32):
+        return f"expected 32-bit integers, got {arguments[0]}"
+    return _same(arguments)
+
+
 def float_test(arguments: Sequence[Type]) -> Type | str:
     """f -> b1."""
     return B1 if is_float(arguments[0]) else f"expected a floating-point argument, got {arguments[0]}"
@@ -227,12 +234,12 @@ _declare(
 )
 _declare("brev", 1, integers, "The bits in reverse order.")
 _declare("mulhi", 2, integers, "The upper half of the double-width product.")
-_declare("mul24", 2, integers, "The low 32 bits of the product of the low 24 bits.")
+_declare("mul24", 2, lambda a: words(a[:2]) or a[0], "The low 32 bits of the product of the low 24 bits.")
 _declare("hadd rhadd", 2, integers, "(x + y) / 2 without overflow; `rhadd` rounds up.")
 _declare(
     "sad",
     3,
-    lambda a: U32 if a[2] == U32 and a[0] == a[1] and is_integer(a[0]) else "expected (i, i, u32)",
+    lambda a: words(a[:2]) or (U32 if a[2] == U32 else "expected (i32, i32, u32) or (u32, u32, u32)"),
     "|x - y| + z.",
 )
 _declare("byte_perm", 3, exactly(U32, U32, U32, gives=U32), "Four bytes picked from two words by a selector.")

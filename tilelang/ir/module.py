@@ -49,7 +49,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class GlobalVariable:
-    """A `__device__`, `__constant__` or `__managed__` variable; always of array type (a scalar has 1 element).
+    """A `__device__`, `__constant__` or `__managed__` variable, always of array type (a scalar: 1 element).
 
     `symbol` is its mangled name; the launcher supplies its address.  `initial` holds the flat initial
     values of its scalars in memory order where the source gives them (informative: the original's

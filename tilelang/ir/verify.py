@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tmigrate.diagnostics import Diagnostic, VerifyError
 from tmigrate.locations import Location
+from tmigrate.tilelang.ir.effects import effectful_functions
 from tmigrate.tilelang.ir.module import Function, Level, Module
 from tmigrate.tilelang.ir.view import View, Visit, view_function
 
@@ -53,8 +54,9 @@ def findings(module: Module, rules: Iterable[Rule] | None = None) -> Iterator[tu
     for rule in MODULE_RULES:
         if chosen is None or rule in chosen:
             yield from ((rule, finding) for finding in rule.check(head))
+    effectful = effectful_functions(module)
     for function in module.functions:
-        view = view_function(module, function)
+        view = view_function(module, function, effectful)
         for rule in FUNCTION_RULES:
             if function.level in rule.levels and (chosen is None or rule in chosen):
                 yield from ((rule, finding) for finding in rule.check(view))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tmigrate.tilelang.ir.effects import effectful_functions, is_effectful
+from tmigrate.tilelang.ir.effects import is_effectful
 from tmigrate.tilelang.ir.expressions import (
     AddressOf,
     Binary,
@@ -125,11 +125,10 @@ def conditions(view: View) -> Iterator[Finding]:
 
 def effects(view: View) -> Iterator[Finding]:
     """A call with effects is the whole value of a statement, so that its place in time is plain."""
-    functions = effectful_functions(view.module)
     for visit, e in view.of(Call):
         parent = visit.parent.node if visit.parent else None
         allowed = visit.slot == "value" and not isinstance(parent, Expr)
-        if is_effectful(e, functions) and not allowed:
+        if is_effectful(e, view.effectful) and not allowed:
             yield Finding(f"`{e.callee}` has effects and stands inside an expression", visit,
                           "give its result a name in a statement before")  # fmt: skip
     for visit, s in view.of(Evaluate):

@@ -48,12 +48,16 @@ class Visit:
 
 @dataclass(slots=True)
 class View:
-    """One function with its visits in preorder; `function` is None for the rules about the module's head."""
+    """One function with its visits in preorder; `function` is None for the rules about the module's head.
+
+    `effectful` names the module's functions whose calls have effects.
+    """
 
     module: Module
     function: Function | None
     visits: list[Visit] = field(default_factory=list)
     by_class: dict[type[Node], list[Visit]] = field(default_factory=dict)
+    effectful: frozenset[str] = frozenset()
 
     def of(self, *classes: type[N]) -> Iterator[tuple[Visit, N]]:
         """The visits of nodes of exactly these classes, with the nodes."""
@@ -75,9 +79,9 @@ class View:
                 yield visit, var
 
 
-def view_function(module: Module, function: Function) -> View:
+def view_function(module: Module, function: Function, effectful: frozenset[str] = frozenset()) -> View:
     """Walk `function` once."""
-    view = View(module, function)
+    view = View(module, function, effectful=effectful)
     stack = [Visit(s, None, "body") for s in reversed(function.body)]
     while stack:
         visit = stack.pop()

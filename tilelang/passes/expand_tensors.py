@@ -76,7 +76,7 @@ class _Expander:
         return [*before, replace(s, value=source)]
 
     def operand(self, e: Expr, before: list[Stmt], into: Var | None) -> Expr:
-        """A variable (or scalar) that holds `e`; definitions go to `before`, the result to `into` if given."""
+        """A variable (or scalar) that holds `e`; `before` gets definitions, `into` (if given) the result."""
         if not isinstance(e, Call) or not isinstance(e.type, TensorType):
             return self.aliases.get(e.name, e) if isinstance(e, Var) else e
         operation = tensor_operations()[e.callee]

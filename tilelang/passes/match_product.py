@@ -8,8 +8,8 @@ is not shown to matter:
 * IN PLACE: for i: for j: for k: C[i, j] += A[i, k] * B[k, j]                            (all six orders)
 * CLEARED:  for i: for j: C[i, j] = 0, before IN PLACE, or inside it right before `for k`
 
-Anything more in the kernel (a condition, an epilogue, a cast, an index other than a loop's variable) and it is
-no product.  The sums are reordered, so only floats qualify, where a library may.
+Anything more in the kernel (a condition, an epilogue, a cast, an index other than a loop's variable) and
+it is no product.  Only f32 and f64 qualify: the library has these.
 """
 
 from __future__ import annotations
@@ -160,7 +160,9 @@ def _scalar(nest: _Nest) -> Product | None:
     if len(body) not in (2, 3) or not isinstance(body[1], For):
         return None
     inner = _nest(body[1])
-    if inner is None or len(inner.loops) != 1 or len(inner.body) != 1 or inner.loops[0].kind is not LoopKind.SERIAL:
+    if inner is None or len(inner.loops) != 1 or len(inner.body) != 1:
+        return None
+    if inner.loops[0].kind is not LoopKind.SERIAL:
         return None
     step = inner.body[0]
     first, last = body[0], body[-1]
@@ -189,7 +191,7 @@ def _assemble(
     k = inner.var.name
     if len(stops) != 3 or any(_names(stop) & set(stops) for stop in stops.values()):
         return None
-    if not {i.name for i in place[1]} == set(stops) - {k}:
+    if {i.name for i in place[1]} != set(stops) - {k}:
         return None
     rows, columns = (i.name for i in place[1])
     for first, second in (terms, terms[::-1]):

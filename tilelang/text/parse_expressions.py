@@ -239,7 +239,8 @@ class ExpressionParser:
 
     def binop(self, it: ast.BinOp, expected: Type | None) -> Expr:
         left = None if literal_value(it.left) is not None else self.parse(it.left, expected)
-        if left is not None and isinstance(type_of(left), PointerType) and isinstance(it.op, ast.Add | ast.Sub):
+        moves = isinstance(it.op, ast.Add | ast.Sub)
+        if left is not None and isinstance(type_of(left), PointerType) and moves:
             return self.pointer_arithmetic(binary_op(it.op, it, self.scope), left, it)
         right = None if literal_value(it.right) is not None else self.parse(it.right, expected)
         if is_tensor(left) or is_tensor(right):
@@ -456,7 +457,7 @@ class ExpressionParser:
         return Reduce(op, var, start, stop, body)
 
     def map_reduce(self, it: ast.Call) -> Expr:
-        """`map_reduce(lambda k: A[i, k] * B[k, j], range(K), "sum")` is `sum(A[i, k] * B[k, j] for k in ...)`."""
+        """`map_reduce(lambda k: A[i, k], range(K), "sum")` is `sum(A[i, k] for k in range(K))`."""
         self._arity(it, 2, 3)
         function, ranged = it.args[:2]
         word = it.args[2] if len(it.args) == 3 else ast.copy_location(ast.Constant("sum"), it)

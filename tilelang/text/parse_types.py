@@ -43,7 +43,7 @@ def is_type_text(it: ast.expr, scope: Scope) -> bool:
 
 
 def is_open(it: ast.expr, scope: Scope) -> bool:
-    """Whether a tensor type leaves its element type or its shape to be bound: `Tensor[M, K]`, `Tensor[f32]`."""
+    """Whether a tensor type leaves something to be bound: `Tensor[M, K]`, `Tensor[f32]`."""
     if not (isinstance(it, ast.Subscript) and isinstance(it.value, ast.Name) and it.value.id == "Tensor"):
         return False
     arguments = it.slice.elts if isinstance(it.slice, ast.Tuple) else [it.slice]

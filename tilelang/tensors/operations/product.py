@@ -31,7 +31,7 @@ def product(arguments: Arguments) -> TensorType | str:
 
 
 def define(d: Definition) -> str:
-    """Rows and columns in parallel, one sum per element; or tiles of rows, columns and the inner dimension."""
+    """Rows and columns in parallel, one sum per element; or tiles of all three dimensions."""
     *batch, i, j = d.indices()
     x, y = d.read(0, [*batch, i, "k"]), d.read(1, [*batch, "k", j])
     last = d.arguments.tensor(0).rank - 1

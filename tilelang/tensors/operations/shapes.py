@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tmigrate.tilelang.ir.expressions import Const
+from collections.abc import Sequence
+
+from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Const, Expr, NamedConst, Var
 from tmigrate.tilelang.ir.types import TensorType
 from tmigrate.tilelang.tensors.operation import Arguments, Definition, TensorOperation, declare
 
@@ -19,24 +21,34 @@ def _transpose(d: Definition) -> str:
 
 
 def reshaped(arguments: Arguments) -> TensorType | str:
-    """The given shape; where both counts are known they must agree, else the loop's text checks nothing."""
+    """The given shape, which must be shown to have as many elements: the same factors."""
     x = arguments.tensor()
     if not arguments.extents:
         return "takes the new extents"
-    known = [
-        [e.value for e in shape if isinstance(e, Const)] if all(isinstance(e, Const) for e in shape) else None
-        for shape in (x.shape, arguments.extents)
-    ]
-    if known[0] is not None and known[1] is not None and _product(known[0]) != _product(known[1]):
-        return f"{_product(known[0])} elements do not fill {_product(known[1])}"
+    old, new = _count(x.shape), _count(arguments.extents)
+    if old != new:
+        return f"{_count_text(old)} elements do not fill {_count_text(new)}"
     return TensorType(x.element, arguments.extents)
 
 
-def _product(extents: list[int | float | bool]) -> int:
-    total = 1
-    for extent in extents:
-        total *= int(extent)
-    return total
+def _count(shape: Sequence[Expr]) -> tuple[int, tuple[str, ...]]:
+    """The number of elements as a constant and the other factors, sorted."""
+    constant, factors = 1, []
+    todo = list(shape)
+    while todo:
+        e = todo.pop()
+        if isinstance(e, Const | NamedConst):
+            constant *= int(e.value)
+        elif isinstance(e, Binary) and e.op is BinaryOp.MUL:
+            todo += [e.left, e.right]
+        else:
+            factors.append(e.name if isinstance(e, Var) else repr(e))
+    return constant, tuple(sorted(factors))
+
+
+def _count_text(count: tuple[int, tuple[str, ...]]) -> str:
+    constant, factors = count
+    return " * ".join([*([str(constant)] if constant != 1 or not factors else []), *factors])
 
 
 def _reshape(d: Definition) -> str:
@@ -47,12 +59,10 @@ def _reshape(d: Definition) -> str:
         flat = f"({flat}) * {d.out}.shape[{axis}] + {index}"
     rank = d.arguments.tensor().rank
     steps, indices = [f"flat: i64 = {flat}"], []
-    counts = [" * ".join(f"{name}.shape[{a}]" for a in range(n)) for name, n in ((d.out, len(i)), (x, rank))]
-    check = f'assert_({counts[0]} == {counts[1]}, "reshape: the counts of elements differ")'
     for axis in range(rank):
         stride = " * ".join(f"{x}.shape[{later}]" for later in range(axis + 1, rank)) or "1"
         indices.append(f"flat // ({stride}) % {x}.shape[{axis}]")
-    return f"{check}\n{d.over_result(*steps, d.store(i, f'{x}[{chr(44).join(indices)}]'))}"
+    return d.over_result(*steps, d.store(i, f"{x}[{', '.join(indices)}]"))
 
 
 def tiled(arguments: Arguments) -> TensorType | str:
