@@ -36,9 +36,11 @@ def _read_dimension(
     Only the outermost extent of a tensor can follow from an allocation: its rows up to the end.
     """
     name = variable_name(dimension)
+    unread = {d.name for d in function.dimensions[place - len(function.parameters) :]}
     passed = f"*(int64_t const *)arguments[{place}]"
     for p in function.parameters:
-        if isinstance(p.type, TensorType) and p.type.shape and p.type.shape[0] == dimension:
+        known = isinstance(p.type, TensorType) and not _mentions(p.type.shape[1:], unread)
+        if known and isinstance(p.type, TensorType) and p.type.shape and p.type.shape[0] == dimension:
             inner = [expressions.wide(extent) for extent in p.type.shape[1:]]
             row = " * ".join(
                 [str(size_of(p.type.element, context.structs)), *(f"(size_t)({e})" for e in inner)]
@@ -48,6 +50,11 @@ def _read_dimension(
     return (
         f"if (launch->argument_count <= {place}) return TM_ASSUMPTION_FAILED;\n  int64_t {name} = {passed};"
     )
+
+
+def _mentions(extents: tuple[Expr, ...], names: set[str]) -> bool:
+    """Whether extents use one of these variables."""
+    return any(isinstance(it, Var) and it.name in names for extent in extents for it in walk(extent))
 
 
 def _read(context: CContext, parameter: Var, place: int) -> str:
