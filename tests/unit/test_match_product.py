@@ -96,7 +96,7 @@ MISSES = {
     "parallel sum": nest("ijk", "C[i, j] += A[i, k] * B[k, j]").replace("range(K)", "parallel(range(K))"),
     "step": nest("ijk", "C[i, j] += A[i, k] * B[k, j]").replace("range(K)", "range(0, K, 2)"),
     "three factors": nest("ijk", "C[i, j] += A[i, k] * B[k, j] * s"),
-    "scalar kept": "    acc = 0.0\n" + nest("ij", f"{K[12:]}acc += A[i, k] * B[k, j]\n            C[i, j] = acc"),
+    "scalar kept": "    acc = 0.0\n" + nest("ij", f"{K[12:]}acc += A[i, k] * B[k, j]\n{K[:12]}C[i, j] = acc"),
 }  # fmt: skip
 
 
