@@ -40,6 +40,8 @@ class Step:
         """The disagreement in a sentence."""
         if self.verdict in AGREE:
             return "the printed lines differ"
+        if self.verdict == "crashed":
+            return f"it crashed with signal {self.reason}"
         if self.verdict != "differs":
             return self.reason or self.verdict
         m = self.mismatch

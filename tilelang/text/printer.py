@@ -45,6 +45,7 @@ from tmigrate.tilelang.text.expressions import ExpressionPrinter, escaped, print
 from tmigrate.tilelang.text.literals import operand_types
 
 INDENT = "    "
+WIDTH = 100  # a longer signature has a line for each parameter
 
 # `x = x + y` is written `x += y`; the parser reads both as one node.
 AUGMENTED: frozenset[BinaryOp] = frozenset(
@@ -188,9 +189,16 @@ class Printer:
             options.append(f"symbol={quoted(f.symbol)}")
         decorator = self.word(f.kind.value)
         self.out.line(0, f"@{decorator}({', '.join(options)})" if options else f"@{decorator}")
-        parameters = ", ".join(f"{p.name}: {self.expressions.type_text(p.type)}" for p in f.parameters)
+        parameters = [f"{p.name}: {self.expressions.type_text(p.type)}" for p in f.parameters]
         result = "" if f.result == VOID else f" -> {self.expressions.type_text(f.result)}"
-        self.out.line(0, f"def {f.name}({parameters}){result}:", f.location)
+        single = f"def {f.name}({', '.join(parameters)}){result}:"
+        if len(single) <= WIDTH:
+            self.out.line(0, single, f.location)
+        else:
+            self.out.line(0, f"def {f.name}(", f.location)
+            for parameter in parameters:
+                self.out.line(1, f"{parameter},")
+            self.out.line(0, f"){result}:")
         if f.doc:
             self.out.line(1, f'"""{_docstring(f.doc)}"""')
         self.region(f.body, 1)

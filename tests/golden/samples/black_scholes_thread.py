@@ -54,7 +54,15 @@ def price_option(spot: f32, strike: f32, years: f32, market: Market, call: Ptr[f
 
 
 @tile_kernel(level="thread", symbol="_Z13black_scholesPKfS0_S0_PfS1_6Marketi")
-def black_scholes(spot: Ptr[f32], strike: Ptr[f32], years: Ptr[f32], call: Ptr[f32], put: Ptr[f32], market: Market, n: i32):  # black_scholes.cu:47
+def black_scholes(  # black_scholes.cu:47
+    spot: Ptr[f32],
+    strike: Ptr[f32],
+    years: Ptr[f32],
+    call: Ptr[f32],
+    put: Ptr[f32],
+    market: Market,
+    n: i32,
+):
     i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)  # black_scholes.cu:49
     if i >= n:  # black_scholes.cu:50
         return

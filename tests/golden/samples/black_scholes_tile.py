@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from tmigrate.tilelang import (
-    Ptr,
-    address,
+    Tensor,
+    assume,
     blockDim,
-    blockIdx,
     exp,
     f32,
     fabs,
+    gridDim,
     i32,
     log,
+    parallel,
     sqrt,
-    threadIdx,
     tile_function,
     tile_kernel,
     tile_struct,
@@ -40,26 +40,28 @@ def cumulative_normal(d: f32) -> f32:  # black_scholes.cu:24
     return 1.0 - tail if d > 0.0 else tail  # black_scholes.cu:30
 
 
-@tile_function(level="thread")
-def price_option(spot: f32, strike: f32, years: f32, market: Market, call: Ptr[f32], put: Ptr[f32]):  # black_scholes.cu:33
-    root: f32 = sqrt(years)  # black_scholes.cu:35
-    spread: f32 = market.volatility * root  # black_scholes.cu:36
-    d1: f32 = (log(spot / strike) + (market.rate + 0.5 * market.volatility * market.volatility) * years) / spread  # black_scholes.cu:37
-    d2: f32 = d1 - spread  # black_scholes.cu:39
-    n1: f32 = cumulative_normal(d1)  # black_scholes.cu:40
-    n2: f32 = cumulative_normal(d2)  # black_scholes.cu:41
-    discounted: f32 = strike * exp(-market.rate * years)  # black_scholes.cu:42
-    call[0] = spot * n1 - discounted * n2  # black_scholes.cu:43
-    put[0] = discounted * (1.0 - n2) - spot * (1.0 - n1)  # black_scholes.cu:44
-
-
-@tile_kernel(level="thread", symbol="_Z13black_scholesPKfS0_S0_PfS1_6Marketi")
-def black_scholes(spot: Ptr[f32], strike: Ptr[f32], years: Ptr[f32], call: Ptr[f32], put: Ptr[f32], market: Market, n: i32):  # black_scholes.cu:47
-    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)  # black_scholes.cu:49
-    if i >= n:  # black_scholes.cu:50
-        return
-    c: f32  # black_scholes.cu:51
-    p: f32
-    price_option(spot[i], strike[i], years[i], market, address(c), address(p))  # black_scholes.cu:52
-    call[i] = c  # black_scholes.cu:53
-    put[i] = p  # black_scholes.cu:54
+@tile_kernel(symbol="_Z13black_scholesPKfS0_S0_PfS1_6Marketi")
+def black_scholes(  # black_scholes.cu:47
+    spot: Tensor[f32, n],
+    strike: Tensor[f32, n],
+    years: Tensor[f32, n],
+    call: Tensor[f32, n],
+    put: Tensor[f32, n],
+    market: Market,
+    n: i32,
+):
+    assume(i32(gridDim.x * blockDim.x) >= n)
+    assume(gridDim.y * blockDim.y == 1)
+    assume(gridDim.z * blockDim.z == 1)
+    for i in parallel(range(n)):  # black_scholes.cu:52
+        spot2: f32 = spot[i]
+        strike2: f32 = strike[i]
+        years2: f32 = years[i]
+        market2: Market = market
+        spread: f32 = market2.volatility * sqrt(years2)  # black_scholes.cu:36
+        d1: f32 = (log(spot2 / strike2) + (market2.rate + 0.5 * market2.volatility * market2.volatility) * years2) / spread  # black_scholes.cu:37
+        n1: f32 = cumulative_normal(d1)  # black_scholes.cu:40
+        n2: f32 = cumulative_normal(d1 - spread)  # black_scholes.cu:41
+        discounted: f32 = strike2 * exp(-market2.rate * years2)  # black_scholes.cu:42
+        call[i] = spot2 * n1 - discounted * n2  # black_scholes.cu:53
+        put[i] = discounted * (1.0 - n2) - spot2 * (1.0 - n1)  # black_scholes.cu:54

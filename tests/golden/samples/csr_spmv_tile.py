@@ -53,17 +53,17 @@ def spmv_block_per_row(A: CsrMatrix, x: Ptr[f64], y: Ptr[f64]):  # csr_spmv.cu:3
             sum_ += A.values[k] * x[A.columns[k]]  # csr_spmv.cu:43
             with step:
                 k = i32(u32(k) + blockDim.x)  # csr_spmv.cu:42
-        Ptr[f64](partial)[threadIdx.x] = sum_  # csr_spmv.cu:45
+        partial[threadIdx.x] = sum_  # csr_spmv.cu:45
         syncthreads()  # csr_spmv.cu:46
         half: u32 = blockDim.x >> 1  # csr_spmv.cu:47
         while half > 0:
             if threadIdx.x < half:  # csr_spmv.cu:48
-                Ptr[f64](partial)[threadIdx.x] += Ptr[f64](partial)[threadIdx.x + half]
+                partial[threadIdx.x] += partial[threadIdx.x + half]
             syncthreads()  # csr_spmv.cu:49
             with step:
                 half >>= 1  # csr_spmv.cu:47
         if threadIdx.x == 0:  # csr_spmv.cu:51
-            y[row] = Ptr[f64](partial)[0]
+            y[row] = partial[0]
         syncthreads()  # csr_spmv.cu:52
         with step:
             row = i32(u32(row) + gridDim.x)  # csr_spmv.cu:39

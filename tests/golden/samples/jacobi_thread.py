@@ -19,7 +19,13 @@ __source__ = "jacobi.cu"
 
 
 @tile_kernel(level="thread", symbol="_Z12jacobi_sweepPKfPfiiPi")
-def jacobi_sweep(old_grid: Ptr[f32], new_grid: Ptr[f32], rows: i32, cols: i32, largest_change: Ptr[i32]):  # jacobi.cu:20
+def jacobi_sweep(  # jacobi.cu:20
+    old_grid: Ptr[f32],
+    new_grid: Ptr[f32],
+    rows: i32,
+    cols: i32,
+    largest_change: Ptr[i32],
+):
     col: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x + 1)  # jacobi.cu:22
     row: i32 = i32(blockIdx.y * blockDim.y + threadIdx.y + 1)  # jacobi.cu:23
     if row >= rows - 1 or col >= cols - 1:  # jacobi.cu:24

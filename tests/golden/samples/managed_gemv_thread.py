@@ -35,7 +35,15 @@ def gemv(A: Ptr[f64], x: Ptr[f64], y: Ptr[f64], rows: i32, cols: i32, alpha: f64
 
 
 @tile_kernel(level="thread", symbol="_Z15gemv_transposedPKdS0_Pdiidd")
-def gemv_transposed(A: Ptr[f64], x: Ptr[f64], y: Ptr[f64], rows: i32, cols: i32, alpha: f64, beta: f64):  # managed_gemv.cu:33
+def gemv_transposed(  # managed_gemv.cu:33
+    A: Ptr[f64],
+    x: Ptr[f64],
+    y: Ptr[f64],
+    rows: i32,
+    cols: i32,
+    alpha: f64,
+    beta: f64,
+):
     col: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)  # managed_gemv.cu:35
     if col >= cols:  # managed_gemv.cu:36
         return

@@ -39,7 +39,15 @@ def gemv(A: Ptr[f64], x: Ptr[f64], y: Ptr[f64], rows: i32, cols: i32, alpha: f64
 
 
 @tile_kernel(symbol="_Z15gemv_transposedPKdS0_Pdiidd")
-def gemv_transposed(A: Tensor[f64, rows, cols], x: Tensor[f64, rows], y: Tensor[f64, cols], rows: i32, cols: i32, alpha: f64, beta: f64):  # managed_gemv.cu:33
+def gemv_transposed(  # managed_gemv.cu:33
+    A: Tensor[f64, rows, cols],
+    x: Tensor[f64, rows],
+    y: Tensor[f64, cols],
+    rows: i32,
+    cols: i32,
+    alpha: f64,
+    beta: f64,
+):
     assume(i32(gridDim.x * blockDim.x) >= cols)
     assume(gridDim.y * blockDim.y == 1)
     assume(gridDim.z * blockDim.z == 1)

@@ -25,7 +25,14 @@ TILE: i32 = 16
 
 
 @tile_kernel(symbol="_Z12matmul_plainPKfS0_Pfiii")
-def matmul_plain(A: Tensor[f32, M, K], B: Tensor[f32, K, N], C: Tensor[f32, M, N], M: i32, N: i32, K: i32):  # matmul_shared.cu:21
+def matmul_plain(  # matmul_shared.cu:21
+    A: Tensor[f32, M, K],
+    B: Tensor[f32, K, N],
+    C: Tensor[f32, M, N],
+    M: i32,
+    N: i32,
+    K: i32,
+):
     assume(i32(gridDim.x * blockDim.x) >= N)
     assume(i32(gridDim.y * blockDim.y) >= M)
     assume(gridDim.z * blockDim.z == 1)

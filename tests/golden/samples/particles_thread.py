@@ -65,12 +65,10 @@ def Vec3_multiply(self: Ptr[Vec3], s: f32) -> Vec3:  # particles.cu:22
 
 @tile_function(level="thread")
 def Particle_push(self: Ptr[Particle], force: Ptr[Vec3], dt: f32):  # particles.cu:56
-    kept: Ptr[Vec3] = address(self[0].velocity)  # particles.cu:57
-    object: Vec3 = Vec3_multiply(force, dt / self[0].mass)
-    self[0].velocity = Vec3_add(kept, address(object))
-    kept_1: Ptr[Vec3] = address(self[0].position)  # particles.cu:58
-    object_1: Vec3 = Vec3_multiply(address(self[0].velocity), dt)
-    self[0].position = Vec3_add(kept_1, address(object_1))
+    object: Vec3 = Vec3_multiply(force, dt / self[0].mass)  # particles.cu:57
+    self[0].velocity = Vec3_add(address(self[0].velocity), address(object))
+    object_1: Vec3 = Vec3_multiply(address(self[0].velocity), dt)  # particles.cu:58
+    self[0].position = Vec3_add(address(self[0].position), address(object_1))
 
 
 @tile_function(level="thread")

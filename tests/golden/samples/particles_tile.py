@@ -5,14 +5,18 @@ from __future__ import annotations
 from tmigrate.tilelang import (
     Array,
     Ptr,
+    Tensor,
     address,
+    assume,
     atomic_add,
     b1,
     blockDim,
     blockIdx,
     f32,
+    gridDim,
     i16,
     i32,
+    parallel,
     threadIdx,
     tile_function,
     tile_kernel,
@@ -53,65 +57,75 @@ class Wind:
     gusts: Array[f32, 4]
 
 
-@tile_function(level="thread")
-def Vec3_add(self: Ptr[Vec3], o: Ptr[Vec3]) -> Vec3:  # particles.cu:21
-    return Vec3(self[0].x + o[0].x, self[0].y + o[0].y, self[0].z + o[0].z)
-
-
-@tile_function(level="thread")
-def Vec3_multiply(self: Ptr[Vec3], s: f32) -> Vec3:  # particles.cu:22
-    return Vec3(self[0].x * s, self[0].y * s, self[0].z * s)
-
-
-@tile_function(level="thread")
-def Particle_push(self: Ptr[Particle], force: Ptr[Vec3], dt: f32):  # particles.cu:56
-    kept: Ptr[Vec3] = address(self[0].velocity)  # particles.cu:57
-    object: Vec3 = Vec3_multiply(force, dt / self[0].mass)
-    self[0].velocity = Vec3_add(kept, address(object))
-    kept_1: Ptr[Vec3] = address(self[0].position)  # particles.cu:58
-    object_1: Vec3 = Vec3_multiply(address(self[0].velocity), dt)
-    self[0].position = Vec3_add(kept_1, address(object_1))
-
-
-@tile_function(level="thread")
-def force_on(p: Ptr[Particle], wind: Ptr[Wind]) -> Vec3:  # particles.cu:71
-    force: Vec3 = Vec3_multiply(address(wind[0].direction), wind[0].gusts[i32(p[0].kind)])  # particles.cu:72
-    force.y -= 9.81 * p[0].mass  # particles.cu:73
-    return force  # particles.cu:74
-
-
-@tile_function(level="thread")
-def reflect(position: Ptr[f32], velocity: Ptr[f32], low: f32, high: f32, bounce: f32) -> b1:  # particles.cu:37
-    if position[0] < low:  # particles.cu:39
-        position[0] = low  # particles.cu:40
-    elif position[0] > high:  # particles.cu:41
-        position[0] = high  # particles.cu:42
-    else:
-        return False  # particles.cu:44
-    velocity[0] = -velocity[0] * bounce  # particles.cu:46
-    return True  # particles.cu:47
-
-
-@tile_function(level="thread")
-def Particle_keep_inside(self: Ptr[Particle], box: Ptr[Box]):  # particles.cu:61
-    result: b1 = reflect(address(self[0].position.x), address(self[0].velocity.x), box[0].low.x, box[0].high.x, box[0].bounce)  # particles.cu:62
-    touched: i32 = i32(result)
-    result_1: b1 = reflect(address(self[0].position.y), address(self[0].velocity.y), box[0].low.y, box[0].high.y, box[0].bounce)  # particles.cu:63
-    touched += i32(result_1)
-    result_2: b1 = reflect(address(self[0].position.z), address(self[0].velocity.z), box[0].low.z, box[0].high.z, box[0].bounce)  # particles.cu:64
-    touched += i32(result_2)
-    self[0].hits = u8(i32(self[0].hits) + touched)  # particles.cu:65
-
-
-@tile_kernel(level="thread", symbol="_Z7advanceP8Particlei3BoxPK4Windf")
-def advance(particles: Ptr[Particle], n: i32, box: Box, wind: Ptr[Wind], dt: f32):  # particles.cu:77
-    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)  # particles.cu:78
-    if i >= n:  # particles.cu:79
-        return
-    p: Ptr[Particle] = particles + i  # particles.cu:80
-    object: Vec3 = force_on(p, wind)  # particles.cu:81
-    Particle_push(p, address(object), dt)
-    Particle_keep_inside(p, address(box))  # particles.cu:82
+@tile_kernel(symbol="_Z7advanceP8Particlei3BoxPK4Windf")
+def advance(particles: Tensor[Particle, n], n: i32, box: Box, wind: Tensor[Wind, i32(1)], dt: f32):  # particles.cu:77
+    assume(i32(gridDim.x * blockDim.x) >= n)
+    assume(gridDim.y * blockDim.y == 1)
+    assume(gridDim.z * blockDim.z == 1)
+    for i in parallel(range(n)):  # particles.cu:81
+        object: Vec3
+        force: Vec3  # particles.cu:72
+        s: f32 = wind[0].gusts[i32(particles[i].kind)]
+        force = Vec3(wind[0].direction.x * s, wind[0].direction.y * s, wind[0].direction.z * s)  # particles.cu:22
+        force.y -= 9.81 * particles[i].mass  # particles.cu:73
+        object = force  # particles.cu:74
+        object2: Vec3  # particles.cu:57
+        s2: f32 = dt / particles[i].mass
+        object2 = Vec3(object.x * s2, object.y * s2, object.z * s2)  # particles.cu:22
+        Vec3_add_result: Vec3
+        Vec3_add_result = Vec3(particles[i].velocity.x + object2.x, particles[i].velocity.y + object2.y, particles[i].velocity.z + object2.z)  # particles.cu:21
+        particles[i].velocity = Vec3_add_result  # particles.cu:57
+        object_1: Vec3  # particles.cu:58
+        object_1 = Vec3(particles[i].velocity.x * dt, particles[i].velocity.y * dt, particles[i].velocity.z * dt)  # particles.cu:22
+        Vec3_add_result2: Vec3
+        Vec3_add_result2 = Vec3(particles[i].position.x + object_1.x, particles[i].position.y + object_1.y, particles[i].position.z + object_1.z)  # particles.cu:21
+        particles[i].position = Vec3_add_result2  # particles.cu:58
+        result: b1  # particles.cu:62
+        low: f32 = box.low.x
+        high: f32 = box.high.x
+        bounce: f32 = box.bounce
+        if particles[i].position.x < low:  # particles.cu:39
+            particles[i].position.x = low  # particles.cu:40
+            particles[i].velocity.x = -particles[i].velocity.x * bounce  # particles.cu:46
+            result = True  # particles.cu:47
+        elif particles[i].position.x > high:  # particles.cu:41
+            particles[i].position.x = high  # particles.cu:42
+            particles[i].velocity.x = -particles[i].velocity.x * bounce  # particles.cu:46
+            result = True  # particles.cu:47
+        else:
+            result = False  # particles.cu:44
+        touched: i32 = i32(result)  # particles.cu:62
+        result_1: b1  # particles.cu:63
+        low2: f32 = box.low.y
+        high2: f32 = box.high.y
+        bounce2: f32 = box.bounce
+        if particles[i].position.y < low2:  # particles.cu:39
+            particles[i].position.y = low2  # particles.cu:40
+            particles[i].velocity.y = -particles[i].velocity.y * bounce2  # particles.cu:46
+            result_1 = True  # particles.cu:47
+        elif particles[i].position.y > high2:  # particles.cu:41
+            particles[i].position.y = high2  # particles.cu:42
+            particles[i].velocity.y = -particles[i].velocity.y * bounce2  # particles.cu:46
+            result_1 = True  # particles.cu:47
+        else:
+            result_1 = False  # particles.cu:44
+        touched += i32(result_1)  # particles.cu:63
+        result_2: b1  # particles.cu:64
+        low3: f32 = box.low.z
+        high3: f32 = box.high.z
+        bounce3: f32 = box.bounce
+        if particles[i].position.z < low3:  # particles.cu:39
+            particles[i].position.z = low3  # particles.cu:40
+            particles[i].velocity.z = -particles[i].velocity.z * bounce3  # particles.cu:46
+            result_2 = True  # particles.cu:47
+        elif particles[i].position.z > high3:  # particles.cu:41
+            particles[i].position.z = high3  # particles.cu:42
+            particles[i].velocity.z = -particles[i].velocity.z * bounce3  # particles.cu:46
+            result_2 = True  # particles.cu:47
+        else:
+            result_2 = False  # particles.cu:44
+        touched += i32(result_2)  # particles.cu:64
+        particles[i].hits = u8(i32(particles[i].hits) + touched)  # particles.cu:65
 
 
 @tile_function(level="thread")

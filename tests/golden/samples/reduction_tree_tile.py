@@ -32,17 +32,17 @@ def reduce_sum(in_: Ptr[f32], out: Ptr[f32], n: i32):  # reduction_tree.cu:18
         sum_ = in_[i]
     if i + i32(blockDim.x) < n:  # reduction_tree.cu:25
         sum_ += in_[u32(i) + blockDim.x]
-    Ptr[f32](partial)[t] = sum_  # reduction_tree.cu:26
+    partial[t] = sum_  # reduction_tree.cu:26
     syncthreads()  # reduction_tree.cu:27
     half: u32 = truncdiv(blockDim.x, 2)  # reduction_tree.cu:29
     while half > 0:
         if t < half:  # reduction_tree.cu:30
-            Ptr[f32](partial)[t] += Ptr[f32](partial)[t + half]  # reduction_tree.cu:31
+            partial[t] += partial[t + half]  # reduction_tree.cu:31
         syncthreads()  # reduction_tree.cu:33
         with step:
             half >>= 1  # reduction_tree.cu:29
     if t == 0:  # reduction_tree.cu:35
-        out[blockIdx.x] = Ptr[f32](partial)[0]
+        out[blockIdx.x] = partial[0]
 
 
 @tile_kernel(level="thread", symbol="_Z10reduce_maxPKfPfi")
@@ -54,14 +54,14 @@ def reduce_max(in_: Ptr[f32], out: Ptr[f32], n: i32):  # reduction_tree.cu:39
     if i + i32(blockDim.x) < n:  # reduction_tree.cu:45
         other: f32 = in_[u32(i) + blockDim.x]  # reduction_tree.cu:46
         best = other if other > best else best  # reduction_tree.cu:47
-    Ptr[f32](partial)[t] = best  # reduction_tree.cu:49
+    partial[t] = best  # reduction_tree.cu:49
     syncthreads()  # reduction_tree.cu:50
     half: i32 = i32(truncdiv(blockDim.x, 2))  # reduction_tree.cu:52
     while half > 0:
         if t < half:  # reduction_tree.cu:53
-            Ptr[f32](partial)[t] = fmax(Ptr[f32](partial)[t], Ptr[f32](partial)[t + half])  # reduction_tree.cu:54
+            partial[t] = fmax(partial[t], partial[t + half])  # reduction_tree.cu:54
         syncthreads()  # reduction_tree.cu:56
         with step:
             half = truncdiv(half, 2)  # reduction_tree.cu:52
     if t == 0:  # reduction_tree.cu:58
-        out[blockIdx.x] = Ptr[f32](partial)[0]
+        out[blockIdx.x] = partial[0]

@@ -27,7 +27,13 @@ BY: i32 = 8
 
 
 @tile_kernel(symbol="_Z13stencil_plainPKfPfiif")
-def stencil_plain(in_: Tensor[f32, height, width], out: Tensor[f32, height, width], width: i32, height: i32, rate: f32):  # stencil.cu:23
+def stencil_plain(  # stencil.cu:23
+    in_: Tensor[f32, height, width],
+    out: Tensor[f32, height, width],
+    width: i32,
+    height: i32,
+    rate: f32,
+):
     assume(i32(gridDim.x * blockDim.x) >= width)
     assume(i32(gridDim.y * blockDim.y) >= height)
     assume(gridDim.z * blockDim.z == 1)

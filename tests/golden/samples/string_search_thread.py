@@ -40,7 +40,13 @@ def lower(c: i8) -> i8:  # string_search.cu:28
 
 
 @tile_kernel(level="thread", symbol="_Z6searchPKciiPcP12SearchResult")
-def search(text: Ptr[i8], text_length: i32, pattern_length: i32, marks: Ptr[i8], result: Ptr[SearchResult]):  # string_search.cu:33
+def search(  # string_search.cu:33
+    text: Ptr[i8],
+    text_length: i32,
+    pattern_length: i32,
+    marks: Ptr[i8],
+    result: Ptr[SearchResult],
+):
     start: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)  # string_search.cu:35
     if start >= text_length:  # string_search.cu:36
         return

@@ -24,7 +24,12 @@ TILE: i32 = 32
 
 
 @tile_kernel(symbol="_Z15transpose_plainPKiPiii")
-def transpose_plain(in_: Tensor[i32, height, width], out: Tensor[i32, width, height], width: i32, height: i32):  # transpose.cu:21
+def transpose_plain(  # transpose.cu:21
+    in_: Tensor[i32, height, width],
+    out: Tensor[i32, width, height],
+    width: i32,
+    height: i32,
+):
     assume(i32(gridDim.x * blockDim.x) >= width)
     assume(i32(gridDim.y * blockDim.y) >= height)
     assume(gridDim.z * blockDim.z == 1)
