@@ -179,7 +179,7 @@ def _compile_and_link(
             unit = Path(folder) / f"unit{number}.{'i' if is_c else 'ii'}"
             unit.write_text(text)
             words = [f for f in flags if not (is_c and f.startswith("-std="))]
-            language = "cpp-output" if is_c else "c++-cpp-output"
+            language = _preprocessed_language(compiler, is_c)
             words += ["-x", language, "-c", str(unit), "-o", str(unit.with_suffix(".o"))]
             done = run_compiler(compiler, words, timeout=timeout)
             if done.returncode != 0:
@@ -200,6 +200,13 @@ def _compile_and_link(
         if done.returncode != 0:
             raise _link_error(done.stderr, sources[0])
         program.replace(executable)
+
+
+def _preprocessed_language(compiler: Compiler, is_c: bool) -> str:
+    """What ``-x`` says for preprocessed text; zig has no such name, and a second pass changes nothing."""
+    if compiler.kind == "zig":
+        return "c" if is_c else "c++"
+    return "cpp-output" if is_c else "c++-cpp-output"
 
 
 def _runtime_objects(mode: str, compiler: Compiler, timeout: float) -> list[Path]:

@@ -12,8 +12,8 @@ std::string *captured_output = nullptr;
 
 using namespace tm_oracle;
 
-extern "C" {
-int vprintf(const char *format, va_list values) {
+namespace {
+int print(const char *format, va_list values) {
   if (!in_device() || !captured_output) return std::vfprintf(stdout, format, values);
   va_list again;
   va_copy(again, values);
@@ -26,11 +26,13 @@ int vprintf(const char *format, va_list values) {
   *captured_output += text;
   return size;
 }
+}  // namespace
 
+extern "C" {
 int printf(const char *format, ...) {
   va_list values;
   va_start(values, format);
-  const int size = vprintf(format, values);
+  const int size = print(format, values);
   va_end(values);
   return size;
 }
