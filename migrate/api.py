@@ -30,7 +30,7 @@ def convert(
     standard: str | None = None,
     instantiate: Sequence[str] = (),
 ) -> InputResult:
-    """Convert a CUDA file, or CUDA source text (anything with a line break), and verify it unless `run` is false.
+    """Convert a CUDA file, or CUDA source text (anything with a line break); verify unless `run` is false.
 
     Outputs go beside the file or to `output`; for source text without `output` they are discarded with the
     temporary folder that they were written to.

@@ -52,7 +52,7 @@ def make_certificate(
     options: Mapping[str, Any],
     tools: Mapping[str, str],
 ) -> str:
-    """The certificate's text; `folder` is where it will stand, `outputs` name -> hash of the files beside it."""
+    """The certificate's text; `folder` is its place, `outputs` gives the hashes of the files beside it."""
     content = {
         "tmigrate": __version__,
         "input": {

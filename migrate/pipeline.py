@@ -56,7 +56,7 @@ def assess(
 
 def run(path: str | Path, options: ConvertOptions) -> int:
     """Build the program with its kernels regenerated, run it, and return its exit status."""
-    from tmigrate import conversion
+    from tmigrate.conversion import run_file
 
     found = find_inputs([path])
     faults = [entry.fault for entry in found if entry.fault is not None]
@@ -64,7 +64,7 @@ def run(path: str | Path, options: ConvertOptions) -> int:
         raise UsageError(faults)
     if len(found) != 1:
         raise UsageError(Diagnostic("TM5010", f"'{path}' holds {len(found)} programs; run takes one"))
-    return conversion.run_file(Path(found[0].path), options)
+    return run_file(Path(found[0].path), options)
 
 
 def _for_each(

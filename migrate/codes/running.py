@@ -16,16 +16,16 @@ CODES: tuple[Code, ...] = (
         "TM4002",
         "the original does not compile or link for the CPU",
         "The machine's C++ compiler refused the program: a header is missing, a macro that only the Makefile "
-        "defines, another source file of the program, or code that only a GPU can run (inline PTX). Without it "
-        "nothing can be verified.",
+        "defines, another source file of the program, or code that only a GPU can run (inline PTX). Without "
+        "it nothing can be verified.",
         bad="tmigrate convert main.cu",
         good="tmigrate convert main.cu -I include -D REAL=float",
     ),
     Code(
         "TM4003",
         "the oracle's own runtime does not compile",
-        "The compiler that was found cannot build the emulator's runtime. This is a fault of the installation, "
-        "not of the input: choose another compiler with TMIGRATE_CXX, or report it.",
+        "The compiler that was found cannot build the emulator's runtime. This is a fault of the "
+        "installation, not of the input: choose another compiler with TMIGRATE_CXX, or report it.",
         good="TMIGRATE_CXX=g++ tmigrate verify main.cu",
     ),
 )

@@ -13,14 +13,14 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4102",
         "the lift disagrees with the thread-level version",
-        "The lifted version left values outside the derived error bound, or other bytes on small-integer data. "
-        "The lift is dropped; the kernel stays at thread level.",
+        "The lifted version left values outside the derived error bound, or other bytes on small-integer "
+        "data. The lift is dropped; the kernel stays at thread level.",
     ),
     Code(
         "TM4103",
         "not every line was compared",
-        "Every store and both outcomes of every branch must run in compared launches before a kernel counts as "
-        "verified. Give the program arguments that reach the lines named.",
+        "Every store and both outcomes of every branch must run in compared launches before a kernel counts "
+        "as verified. Give the program arguments that reach the lines named.",
         bad="tmigrate convert filter.cu",
         good="tmigrate convert filter.cu -- --mode=edge --size 1003",
     ),
@@ -57,8 +57,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4109",
         "the original breaks CUDA's rules",
-        "A race, an access out of bounds, an uninitialised read, a divergent barrier, or C++ that is undefined: "
-        "such launches do not count as compared. The report names the lines.",
+        "A race, an access out of bounds, an uninitialised read, a divergent barrier, or C++ that is "
+        "undefined: such launches do not count as compared. The report names the lines.",
     ),
     Code("TM4110", "nothing was executed", "--no-run converts without running the input."),
     Code(
@@ -72,8 +72,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4113",
         "no launch met the lift's assumptions",
-        "The lifted version holds only under conditions (such as a grid that covers the data) which no compared "
-        "launch met. The thread-level version is used.",
+        "The lifted version holds only under conditions (such as a grid that covers the data) which no "
+        "compared launch met. The thread-level version is used.",
     ),
     Code(
         "TM4114",

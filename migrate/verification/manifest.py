@@ -81,7 +81,7 @@ def parameter_kinds(function: Function) -> tuple[str, ...]:
 
 
 def pointee_kinds(function: Function, structs: Structs) -> tuple[str, ...]:
-    """The scalar type that each pointer's memory consists of (a float4's is f32), `-` for other parameters."""
+    """The scalar type that each pointer's memory consists of (a float4's is f32), `-` for others."""
     return tuple(_pointee_kind(p.type, structs) for p in function.parameters)
 
 

@@ -197,7 +197,7 @@ def _coverage(replay: Replay, event: dict[str, Any]) -> None:
 
 
 def _varied(replay: Replay, event: dict[str, Any]) -> None:
-    """The child that ran variations has ended, however it did: what it began and did not end counts nowhere."""
+    """The child that ran variations has ended: what it began and did not end counts nowhere."""
     replay.pending = None
 
 

@@ -114,7 +114,7 @@ class _Inserter:
     def __init__(self, function: Function, module: Module, points: list[CoveragePoint]) -> None:
         self.function = function
         self.points = points
-        self.here: Location | None = function.location  # of the statement at hand, where an expression has none
+        self.here: Location | None = function.location  # of the statement at hand
         self.names: Names = names_of(function, module)
         self._rules: dict[type[Stmt], Callable[..., list[Stmt]]] = {
             If: self.branch,

@@ -19,6 +19,7 @@ from tmigrate.tilelang.targets.cpu.options import EmitOptions
 _COMMON_FLAGS = (*ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 NATIVE_FLAGS = ("-O3", "-march=native", *_COMMON_FLAGS)
 """Contraction stays off, so that neither the instruction set nor the level changes a result."""
+NATIVE = EmitOptions()
 SHADOW_FLAGS = ("-O1", *_COMMON_FLAGS)
 
 
@@ -63,7 +64,7 @@ def lower(module: Module) -> Module:
     return replace(module, functions=tuple(lowered(f) for f in module.functions))
 
 
-def write_source(module: Module, options: EmitOptions = EmitOptions()) -> Source:
+def write_source(module: Module, options: EmitOptions = NATIVE) -> Source:
     """The C source of a module."""
     points: Points = {}
     instrumented = module
@@ -74,7 +75,7 @@ def write_source(module: Module, options: EmitOptions = EmitOptions()) -> Source
     return Source(render(lower(instrumented), options, in_order, most), module, points)
 
 
-def build_module(module: Module, options: EmitOptions = EmitOptions()) -> BuiltObject:
+def build_module(module: Module, options: EmitOptions = NATIVE) -> BuiltObject:
     """The module compiled to a shared object; raises RefusedError for what a CPU cannot run."""
     source = write_source(module, options)
     flags = SHADOW_FLAGS if options.is_shadow else NATIVE_FLAGS
