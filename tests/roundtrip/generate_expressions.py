@@ -303,6 +303,8 @@ class Expressions:
         if self.level is Level.THREAD and not isinstance(t, ArrayType) and self.integer(0, 2) == 0:
             bases.append(self.expr(PointerType(t), depth))
         bases += self.array_members(t)
+        if self.level is Level.THREAD and not isinstance(t, ArrayType) and (not bases or self.rarely()):
+            bases.append(DynamicShared(t))
         if not bases:
             return None
         base = self.choice(bases)

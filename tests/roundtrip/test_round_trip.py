@@ -42,7 +42,7 @@ LEVELS = (None, None, (Level.TENSOR,))
 
 @cache
 def modules() -> tuple[Module, ...]:
-    """The modules of the fixed seeds; every third is at the tensor level, `focus` counts through each sort."""
+    """The modules of the fixed seeds; every third at the tensor level; `focus` counts through."""
     return tuple(
         make_module(Seeded(s), 3, LEVELS[s % 3], s // 3 if s % 3 == 2 else s // 3 * 2 + s % 3) for s in SEEDS
     )
