@@ -97,7 +97,8 @@ def build(
     driver = compiler or find_compilers().cxx
     texts = [_prepare(path, _user_flags(flags), mode, driver, timeout) for path in sources]
     runtime = _runtime_objects(mode, driver, timeout)
-    compile_flags, link_flags = _compile_flags(flags, mode), [f for f in flags if f.startswith(("-l", "-L"))]
+    compile_flags = _compile_flags(flags, mode, driver)
+    link_flags = [f for f in flags if f.startswith(("-l", "-L"))]
     parts = [driver.identity, mode, *compile_flags, *link_flags, *texts, *(str(o) for o in runtime)]
     key = content_key(parts)
     executable = cache_folder("programs") / key
@@ -157,8 +158,10 @@ def _standard(flags: Sequence[str]) -> str:
     return newer[-1] if newer else "gnu++17" if asked and asked[-1].startswith("gnu") else "c++17"
 
 
-def _compile_flags(flags: Sequence[str], mode: str) -> list[str]:
-    checked = {"check": [_UNDEFINED, "-fsanitize=thread"], "oracle": [_UNDEFINED]}.get(mode, [])
+def _compile_flags(flags: Sequence[str], mode: str, compiler: Compiler) -> list[str]:
+    # zig's driver would add its own thread sanitizer to the link: only the compiler inside it is asked.
+    thread = ["-Xclang", "-fsanitize=thread"] if compiler.kind == "zig" else ["-fsanitize=thread"]
+    checked = {"check": [_UNDEFINED, *thread], "oracle": [_UNDEFINED]}.get(mode, [])
     return [*ARITHMETIC, *_COMMON, f"-std={_standard(flags)}", *checked]
 
 

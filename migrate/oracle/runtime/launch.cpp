@@ -42,12 +42,15 @@ std::recursive_mutex &host_lock() {
   return *lock;
 }
 
-/* Z1kIfEvPT_iEUlvE_ -> _Z1kIfEvPT_i;  Z1kEUlvE_ (extern "C") -> k */
+/* Z1kIfEvPT_iEUlvE_ -> _Z1kIfEvPT_i;  Z1kEUlvE_ (extern "C") -> k;  clang: Z1kPfE3$_0 -> _Z1kPf */
 std::string kernel_name(const char *closure_name) {
   std::string name(closure_name + (closure_name[0] == '*'));
-  const std::string tail = "EUlvE_";
-  if (name.size() > tail.size() && name[0] == 'Z' && name.compare(name.size() - tail.size(), tail.size(), tail) == 0)
-    name = name.substr(1, name.size() - tail.size() - 1);
+  size_t end = name.rfind("EUlvE_");
+  if (end == std::string::npos && (end = name.rfind("$_")) != std::string::npos) {
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+    --end; /* the E before the length of `$_0` */
+  }
+  if (name[0] == 'Z' && end != std::string::npos) name = name.substr(1, end - 1);
   size_t digits = 0;
   while (digits < name.size() && name[digits] >= '0' && name[digits] <= '9') ++digits;
   if (digits && name.size() - digits == std::strtoul(name.c_str(), nullptr, 10)) return name.substr(digits);
