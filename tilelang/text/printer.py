@@ -271,7 +271,7 @@ class Printer:
         if module.source:
             lines += ["", f"__source__ = {quoted(module.source)}"]
         if names:
-            joined = f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+            joined = ", ".join(names)
             lines += ["", f'{joined} = dims("{" ".join(names)}")']
         gap = 2 if self.out.lines and self.out.lines[0].startswith(("@", "def ", "class ")) else 1
         return [*lines, *[""] * gap]
