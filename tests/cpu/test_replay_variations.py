@@ -1,0 +1,133 @@
+"""Launches that a program might have made: they cover what its own do not, and count as evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tmigrate.api import convert, verify
+from tmigrate.results import InputResult, KernelResult
+
+PROGRAM = """
+#include <cstdio>
+#include <cuda_runtime.h>
+{kernel}
+int main() {{
+  const int n = 128;
+  float h[n];
+  for (int i = 0; i < n; ++i) h[i] = 0.5f * i + 1;
+  float *x, *y;
+  cudaMalloc(&x, sizeof h);
+  cudaMalloc(&y, sizeof h);
+  cudaMemcpy(x, h, sizeof h, cudaMemcpyHostToDevice);
+  cudaMemset(y, 0, sizeof h);
+  k<<<2, 64>>>(x, y, n, 1);
+  cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost);
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += h[i];
+  printf("%.3f\\n", sum);
+  return 0;
+}}
+"""
+
+
+def program(folder: Path, kernel: str) -> Path:
+    path = folder / "k.cu"
+    path.write_text(PROGRAM.format(kernel=kernel))
+    return path
+
+
+def only(result: InputResult) -> KernelResult:
+    assert len(result.kernels) == 1, result.diagnostics
+    return result.kernels[0]
+
+
+def test_a_ragged_grid_reaches_the_other_side_of_a_guard(tmp_path: Path) -> None:
+    """128 elements in 2 blocks of 64: the program itself never sees `i < n` false."""
+    source = program(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n, int mode) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) y[i] = 2 * x[i];\n"
+        "}",
+    )
+    found = only(convert(source))
+    assert (found.status.value, found.level and found.level.value) == ("verified", "loop"), found.reason
+    assert found.launches == 1 and found.cases is not None and found.cases > 1
+
+
+MODES = """
+__global__ void k(const float *x, float *y, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (mode == 3) y[i] = x[i] - 1;
+  else if (x[i] < 0) y[i] = 0;
+  else y[i] = x[i];
+}
+"""
+
+
+def test_other_scalars_and_data_reach_branches(tmp_path: Path) -> None:
+    """The program passes mode 1 and positive numbers only."""
+    assert only(convert(program(tmp_path, MODES))).status.value == "verified"
+
+
+def test_a_fault_that_only_a_variation_reaches_is_found(tmp_path: Path) -> None:
+    source = program(tmp_path, MODES)
+    convert(source)
+    for name in ("k_thread.py", "k_tile.py"):
+        text = (tmp_path / name).read_text()
+        assert "x[i] - 1.0" in text
+        (tmp_path / name).write_text(text.replace("x[i] - 1.0", "x[i] + 1.0"))
+    found = only(verify(source))
+    assert (found.status.value, found.code) == ("refused", "TM4101")
+
+
+def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
+    source = program(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n, int mode) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i >= n) return;\n"
+        "  y[i] = x[i];\n"
+        "  if (mode == 77777) y[i] = 5;\n"
+        "}",
+    )
+    found = only(convert(source))
+    line = 1 + next(i for i, t in enumerate(source.read_text().splitlines()) if "77777" in t)
+    assert (found.status.value, found.code) == ("converted", "TM4103")
+    assert found.reason is not None and f"line {line} (condition true)" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("((unsigned char *)y)[i] = 300 * x[i];", "unsigned char"),
+        ("y[i] = 1 << (i + 20);", "shift"),
+    ],
+)
+def test_what_a_gpu_defines_otherwise_is_reported(tmp_path: Path, statement: str, words: str) -> None:
+    source = program(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n, int mode) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"  if (i < n) {statement}\n"
+        "}",
+    )
+    result = convert(source)
+    assert (only(result).status.value, only(result).code) == ("converted", "TM4109")
+    messages = [d for d in result.diagnostics if d.code == "TM4109" and words in d.message]
+    assert messages and all(d.location is not None and d.location.line == 6 for d in messages)
+
+
+def test_the_sign_of_a_nan_is_nobodys_promise(tmp_path: Path) -> None:
+    source = program(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n, int mode) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  float zero = x[i % n] - x[i % n];\n"
+        "  if (i < n) y[i] = zero / zero * x[i] - zero / zero;\n"
+        "}",
+    )
+    assert only(convert(source)).status.value == "verified"
