@@ -4,8 +4,8 @@ Floats are elements of a random prime field (so that reordered sums compare exac
 exact numbers in their real order.  Module constants that appear in the lifted version take small unequal
 values, the same in both versions; integer parameters are drawn until the lifted version's assumptions on
 them hold, and the launch is the first that satisfies the rest.  Integer arrays may steer addresses: they are
-filled as a permutation, as sorted offsets, and as equal small numbers; a filling that drives the original out
-of bounds is not a valid input and is skipped.
+filled as a permutation, as sorted offsets, as equal small numbers, and from the type's whole range, where sums
+wrap; a filling that drives the original out of bounds is not a valid input and is skipped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tmigrate.tilelang.ir.types import (
     Type,
 )
 
-STRUCTURES = ("permutation", "sorted", "small")
+STRUCTURES = ("permutation", "sorted", "small", "wide")  # wide: the whole range of the type, where sums wrap
 _VALUES = (3, 4, 5, 6, 7)
 _BLOCKS = (2, 3, 4, 1, 5, 6, 7, 8)
 _DRAWS = 400
@@ -200,15 +200,23 @@ def _run_once(
             for p in job.original.parameters
         ]
         variables = {v.name: memory[v.name] for v in job.module.variables}
-        machine = Machine(Limits(seconds=job.left()), order=order)
+        machine = Machine(_limits(job, structure), order=order)
         outcome = machine.launch(
             program, sizes.grid, sizes.block, arguments, variables=variables,
             dimensions=sizes.dimensions if program is programs[1] else None,
         )  # fmt: skip
         if outcome.fault is not None and outcome.fault.kind in ("time", "steps"):
+            if structure == "wide" and program is programs[0]:
+                raise Invalid("integers from the whole range steer a loop")
             raise TimeoutError
         results.append((outcome, memory))
     _compare(job, sizes, structure, *results)
+
+
+def _limits(job: Comparison, structure: str) -> Limits:
+    """Where wide integers turn out to bound a loop, that shall not take the time of the others."""
+    left = job.left()
+    return Limits(steps=20_000, seconds=min(left, 0.5)) if structure == "wide" else Limits(seconds=left)
 
 
 def _compare(
@@ -468,6 +476,9 @@ def _values(
         return made
     if structure == "sorted":
         return sorted(draw.randrange(0, max(count, 1)) for _ in range(count))
+    if structure == "wide":
+        low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+        return [draw.choice((low, high, draw.randint(low, high), draw.randint(low, high))) for _ in range(count)]
     return [draw.randrange(0, 3) for _ in range(count)]
 
 

@@ -230,14 +230,23 @@ def to_expression(p: Polynomial, t: Type) -> Expr:
         result = part if result is None else Binary(op, result, part)
     number = p.terms.get((), 0)
     if result is None:
-        return Const(number, t)
+        return _constant(number, t)
     if number:
-        return Binary(BinaryOp.ADD if number > 0 else BinaryOp.SUB, result, Const(abs(number), t))
+        return Binary(BinaryOp.ADD if number > 0 else BinaryOp.SUB, result, _constant(abs(number), t))
     return result
 
 
+def _constant(number: int, t: Type) -> Const:
+    """The number as the type holds it: 2654435769 is -1640531527 in i32."""
+    if isinstance(t, ScalarType) and t.is_integer:
+        number &= (1 << t.bits) - 1
+        if t.is_signed and number >> (t.bits - 1):
+            number -= 1 << t.bits
+    return Const(number, t)
+
+
 def _product(m: Monomial, factor: int, t: Type) -> Expr:
-    parts: list[Expr] = [] if abs(factor) == 1 else [Const(factor, t)]
+    parts: list[Expr] = [] if abs(factor) == 1 else [_constant(factor, t)]
     parts += [converted(a, t) for a in m]
     result = parts[0]
     for part in parts[1:]:

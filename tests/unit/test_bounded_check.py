@@ -12,6 +12,7 @@ from tmigrate.converters.lifting.lift import lift
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
+    Cast,
     Const,
     Expr,
     NamedConst,
@@ -23,8 +24,9 @@ from tmigrate.tilelang.ir.expressions import (
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.node import Node, rewrite_region, walk, with_fields
 from tmigrate.tilelang.ir.statements import Assign, For, LoopKind
-from tmigrate.tilelang.ir.types import I32, is_float
+from tmigrate.tilelang.ir.types import I32, I64, is_float
 from tmigrate.tilelang.text.parser import parse_module
+from tmigrate.tilelang.text.printer import print_function
 
 TEXT = """
 NI: i32 = 100
@@ -197,3 +199,42 @@ def test_impossible_assumptions_give_unchecked() -> None:
     never = Assume(Compare(CompareOp.GT, Var("n", I32), Const(1000, I32)))
     result = check(MODULE, original, replace(good, body=(never, *good.body)))
     assert result.status == "unchecked" and "assumptions" in result.reason
+
+
+WRAPPING = """
+@tile_kernel(level="thread")
+def mixed(n: i32, a: Ptr[u32], b: Ptr[u32], out: Ptr[i64]):
+    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
+    if i < n:
+        out[i] = i64(a[i] * 2654435769 + b[i])
+"""
+
+
+def test_sums_of_data_wrap_where_the_source_wraps_them() -> None:
+    """Index arithmetic does not wrap, data does: `i64(a[i] * c + b[i])` is not `i64(a[i]) * c + i64(b[i])`."""
+    module = parse_module(WRAPPING)
+    original = module.functions[0]
+    lifted = lift(module, original).function
+    assert lifted is not None
+    assert check(module, original, lifted).status == "checked"
+    assert "i64(a[i] * 2654435769 + b[i])" in print_function(lifted, module)
+
+
+def test_a_lift_that_loses_a_wrap_fails() -> None:
+    """Small integers never wrap: the check needs values from the whole range."""
+    text = WRAPPING.replace("a[i] * 2654435769 + b[i]", "a[i] + b[i]")
+    module = parse_module(text)
+    original = module.functions[0]
+    lifted = lift(module, original).function
+    assert lifted is not None
+
+    def widen(it: Node) -> Node | None:
+        if isinstance(it, Cast) and isinstance(it.operand, Binary):
+            parts = (Cast(I64, it.operand.left), Cast(I64, it.operand.right))
+            return Binary(it.operand.op, *parts)
+        return None
+
+    wrong = replace(lifted, body=rewrite_region(lifted.body, widen))  # type: ignore[arg-type]
+    found = check(module, original, wrong)
+    assert found.status == "failed" and "wide integers" in found.difference
+    assert check(module, original, lifted).structures == ("permutation", "sorted", "small", "wide")

@@ -24,6 +24,8 @@ from tmigrate.converters.lifting.state import BlockedError, Lift, fresh_name
 from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
+    Call,
+    Cast,
     Compare,
     CompareOp,
     Const,
@@ -31,10 +33,20 @@ from tmigrate.tilelang.ir.expressions import (
     LaunchIndex,
     LaunchIndexKind,
     NamedConst,
+    Unary,
     Var,
     type_of,
 )
-from tmigrate.tilelang.ir.node import FieldKind, Node, field_kinds, walk, with_fields
+from tmigrate.tilelang.ir.node import (
+    FieldKind,
+    Node,
+    Trait,
+    field_kinds,
+    has_trait,
+    operands_of,
+    walk,
+    with_fields,
+)
 from tmigrate.tilelang.ir.statements import Declare, Region
 from tmigrate.tilelang.ir.types import I32, U32, ScalarType, is_integer
 
@@ -228,7 +240,7 @@ def _fuse_node(it: Any, launch: Launch) -> Any:
     """The largest expressions first; where their polynomial does not fit, their operands."""
     if isinstance(it, Expr) and is_integer(type_of(it)) and _holds_index(it):
         p = to_polynomial(it, always)
-        if p.atoms != {it} or isinstance(it, LaunchIndex):
+        if (p.atoms != {it} or isinstance(it, LaunchIndex)) and not _widens_data(it):
             fused = _fused_expression(p, type_of(it), launch)
             if fused is not None:
                 return fused
@@ -249,6 +261,37 @@ def _fused_expression(p: Polynomial, t: Any, launch: Launch) -> Expr | None:
         if not isinstance(atom, LaunchIndex) and _holds_index(atom):
             p = p.substitute(atom, Polynomial.atom(_rebuild(atom, launch)))
     return to_expression(p, t)
+
+
+def _widens_data(e: Expr) -> bool:
+    """Whether sums of what memory holds are converted to a wider type: there it shows whether they wrapped.
+
+        y[i] = i64(u32(a[i]) + 7)      # not i64(a[i]) + 7
+    """
+    for cast in _casts(e):
+        narrow, wide = type_of(cast.operand), cast.type
+        assert isinstance(narrow, ScalarType) and isinstance(wide, ScalarType)
+        p = to_polynomial(cast.operand, always)
+        if wide.bits > narrow.bits and p.atoms != {cast.operand} and any(map(_is_data, p.atoms)):
+            return True
+    return False
+
+
+def _casts(e: Expr) -> list[Cast]:
+    """The integer conversions that a polynomial of `e` takes apart."""
+    found: list[Cast] = []
+    stack: list[Node] = [e]
+    while stack:
+        it = stack.pop()
+        if isinstance(it, Cast) and is_integer(it.type) and is_integer(type_of(it.operand)):
+            found.append(it)
+        if isinstance(it, Cast | Unary | Binary):
+            stack.extend(operands_of(it))
+    return found
+
+
+def _is_data(atom: Expr) -> bool:
+    return any(has_trait(it, Trait.READS_MEMORY) or isinstance(it, Call) for it in walk(atom))
 
 
 def _holds_index(e: Node) -> bool:
