@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mutants import Mutant
-from replaying import Found, Program, compile_parts, replay_objects
+from replaying import Found, Program, compile_parts, first_line, replay_objects
 
 from tmigrate.converters.lifting.bounded import check
 from tmigrate.diagnostics import TmigrateError
@@ -66,9 +66,9 @@ class LiftJudge:
         parts = [(f"__{k}", m.module(self.module), [m.function]) for k, m in enumerate(mutants)]
         try:
             built = compile_parts(self.module, "lifted_mutants", parts, LIFTED)
-        except TmigrateError as error:
+        except (TmigrateError, ValueError) as error:
             if len(mutants) == 1:
-                yield mutants[0], f"build: {error.diagnostic.message.splitlines()[0]}"
+                yield mutants[0], f"build: {first_line(error)}"
                 return
             yield from self._step_b(mutants[: len(mutants) // 2])
             yield from self._step_b(mutants[len(mutants) // 2 :])

@@ -121,9 +121,9 @@ class Program:
         ]
         try:
             built = compile_parts(self.module, f"{self.source.stem}_mutants", parts, REPLAYED_THREAD)
-        except TmigrateError as error:
+        except (TmigrateError, ValueError) as error:
             if len(mutants) == 1:
-                yield mutants[0], Found("build", error.diagnostic.message.splitlines()[0])
+                yield mutants[0], Found("build", first_line(error))
                 return
             yield from self.judge(mutants[: len(mutants) // 2])
             yield from self.judge(mutants[len(mutants) // 2 :])
@@ -151,6 +151,12 @@ class Program:
             version = Version("thread", built.kernels[name])
             entries.append(KernelEntry(k.symbol, thread=version, coverage=len(built.points(name))))
         return replay_objects(self.oracle, {"thread": built}, entries, self.arguments, self.limit)
+
+
+def first_line(error: Exception) -> str:
+    """What the compiler or the back end said first."""
+    text = error.diagnostic.message if isinstance(error, TmigrateError) else str(error)
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 def _evidence(replayed: Replay, kernel: Function, built: BuiltObject, name: str) -> Evidence:
