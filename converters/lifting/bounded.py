@@ -4,8 +4,8 @@ Floats are elements of a random prime field (so that reordered sums compare exac
 exact numbers in their real order.  Module constants that appear in the lifted version take small unequal
 values, the same in both versions; integer parameters are drawn until the lifted version's assumptions on
 them hold, and the launch is the first that satisfies the rest.  Integer arrays may steer addresses: they are
-filled as a permutation, as sorted offsets, as equal small numbers, and from the type's whole range, where sums
-wrap; a filling that drives the original out of bounds is not a valid input and is skipped.
+filled as a permutation, as sorted offsets, as equal small numbers, and from the type's whole range, where
+sums wrap; a filling that drives the original out of bounds is not a valid input and is skipped.
 """
 
 from __future__ import annotations
@@ -478,7 +478,7 @@ def _values(
         return sorted(draw.randrange(0, max(count, 1)) for _ in range(count))
     if structure == "wide":
         low, high = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
-        return [draw.choice((low, high, draw.randint(low, high), draw.randint(low, high))) for _ in range(count)]
+        return [draw.choice((low, high, *(draw.randint(low, high) for _ in range(2)))) for _ in range(count)]
     return [draw.randrange(0, 3) for _ in range(count)]
 
 
