@@ -14,6 +14,11 @@ import pytest
 
 from tmigrate.tilelang.dsl.reference import compile_reference
 from tmigrate.tilelang.dsl.scalars import dtype_of
+from tmigrate.tilelang.interpreter.arithmetic import Native
+from tmigrate.tilelang.interpreter.functions import Program
+from tmigrate.tilelang.interpreter.machine import Machine
+from tmigrate.tilelang.interpreter.memory import Buffer
+from tmigrate.tilelang.interpreter.operations import OPERATIONS, Shape
 from tmigrate.tilelang.ir.expressions import BinaryOp, CompareOp
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, result_type
 from tmigrate.tilelang.ir.module import Module
@@ -154,4 +159,44 @@ def test_compiled_code_agrees_with_plain_python(group: str) -> None:
             wrong.append(
                 f"{expression} of {'/'.join(map(str, types))} at {given}: {compiled[at]} {plain[at]}"
             )
+    assert not wrong, "\n".join(wrong)
+
+
+def buffer_of(name: str, t: ScalarType, array: np.ndarray[Any, Any]) -> Buffer:
+    made = Buffer(name, array.nbytes, t)
+    made.fill(t, [float(v) if t.is_float else bool(v) if t.is_bool else int(v) for v in array])
+    return made
+
+
+def is_exact(expression: str) -> bool:
+    """Operators, and operations on integers: every executor gives the same bits."""
+    operation = OPERATIONS.get(expression.split("(")[0])
+    return operation is None or operation.shape in (Shape.INTEGER, Shape.ROUND)
+
+
+@pytest.mark.parametrize("group", ["operators", "intrinsics"])
+def test_compiled_code_agrees_with_the_interpreter(group: str) -> None:
+    cases, module, product = built(group)
+    wrong: list[str] = []
+    for k, (expression, types, result) in enumerate(cases):
+        if not is_exact(expression):
+            continue
+        arrays = inputs(expression, types)
+        n, out = len(arrays[0]), np.zeros(len(arrays[0]), dtype_of(result))
+        assert launch(product, f"k{k}", 1, 1, [*arrays, out, n]).status == 0  # type: ignore[arg-type]
+        function = module.function(f"k{k}")
+        assert function is not None
+        target = buffer_of("out", result, np.zeros_like(out))
+        sources = [buffer_of(str(i), t, a) for i, (t, a) in enumerate(zip(types, arrays, strict=True))]
+        program = Program(module, function, Native())
+        outcome = Machine().call(program, [(b, 0) for b in (*sources, target)], {"N": n})
+        assert outcome.fault is None, f"{expression}: {outcome.fault}"
+        with np.errstate(all="ignore"):
+            found = np.array(target.values(), np.float64 if result.is_float else dtype_of(result))
+            found = found.astype(dtype_of(result))
+        agree = same(out, found)
+        if not agree.all():
+            at = int(np.argmin(agree))
+            given = ", ".join(str(a[at]) for a in arrays)
+            wrong.append(f"{expression} of {'/'.join(map(str, types))} at {given}: {out[at]} {found[at]}")
     assert not wrong, "\n".join(wrong)
