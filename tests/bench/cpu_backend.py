@@ -3,8 +3,8 @@
     python tests/bench/cpu_backend.py [--write docs/bench/cpu_backend.md] [--seconds 0.5] [--only NAME]
 
 A ratio above 1 means that the emitted code is faster.  The two take turns in one process; each figure is the
-least CPU time of all turns.  The hand-written versions of thread-level kernels are loops over blocks and threads
-split at the barriers, with the guards as loop bounds.
+least CPU time of all turns.  The hand-written versions of thread-level kernels are loops over blocks and
+threads split at the barriers, with the guards as loop bounds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def k(h: i32, w: i32, r: f32, a: Tensor[f32, h, w], b: Tensor[f32, h, w]):
             if x == 0 or x == w - 1 or y == 0 or y == h - 1:
                 b[y, x] = a[y, x]
             else:
-                b[y, x] = a[y, x] + r * (a[y, x - 1] + a[y, x + 1] + a[y - 1, x] + a[y + 1, x] - 4.0 * a[y, x])
+                row: f32 = a[y, x - 1] + a[y, x + 1]
+                b[y, x] = a[y, x] + r * (row + a[y - 1, x] + a[y + 1, x] - 4.0 * a[y, x])
 """,
         """
 void hand(int h, int w, float r, const float *restrict a, float *restrict b) {
@@ -88,7 +89,8 @@ void hand(int h, int w, float r, const float *restrict a, float *restrict b) {
     const float *p = a + y * w;
     float *q = b + y * w;
     q[0] = p[0], q[w - 1] = p[w - 1];
-    for (long x = 1; x < w - 1; x++) q[x] = p[x] + r * (p[x - 1] + p[x + 1] + p[x - w] + p[x + w] - 4.0f * p[x]);
+    for (long x = 1; x < w - 1; x++)
+      q[x] = p[x] + r * (p[x - 1] + p[x + 1] + p[x - w] + p[x + w] - 4.0f * p[x]);
   }
 }
 """,

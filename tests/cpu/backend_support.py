@@ -13,14 +13,15 @@ from tmigrate.tilelang.interpreter.machine import Limits, Machine
 from tmigrate.tilelang.interpreter.memory import Buffer
 from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.ir.types import SCALARS, PointerType, ScalarType
-from tmigrate.tilelang.targets.cpu.build import build_module
+from tmigrate.tilelang.targets.cpu.build import NATIVE, build_module
 from tmigrate.tilelang.targets.cpu.launch import Outcome, launch
 from tmigrate.tilelang.targets.cpu.options import EmitOptions
 from tmigrate.tilelang.text.parser import parse_module
 
 DTYPES = {
     "b1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8,
-    "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "f32": np.float32, "f64": np.float64,
+    "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "f16": np.float16, "f32": np.float32,
+    "f64": np.float64,
 }  # fmt: skip
 HEAD = """from __future__ import annotations
 
@@ -40,7 +41,7 @@ def run_c(
     grid: Sequence[int],
     block: Sequence[int],
     arguments: Sequence[Any],
-    options: EmitOptions = EmitOptions(),
+    options: EmitOptions = NATIVE,
     kernel: str = "k",
     **more: Any,
 ) -> Outcome:

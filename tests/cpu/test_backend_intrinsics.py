@@ -126,8 +126,8 @@ def test_divisions_round_as_they_say(t: str) -> None:
     compare(DIVISIONS, [t, t], t, nonzero=True)
 
 
-FLOATS = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e10, -1e10, 3e38, -3e38, float("inf"), float("-inf"), float("nan"),
-          2147483520.0, -129.7, 255.4, 1e-40]  # fmt: skip
+FLOATS = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 1e10, -1e10, 3e38, -3e38, float("inf"), float("-inf"),
+          float("nan"), 2147483520.0, -129.7, 255.4, 1e-40]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "b1"])

@@ -234,9 +234,10 @@ def k(y: Ptr[i32]):
 
 
 GUARDS = [
-    "t < n", "t <= n", "n > t", "n >= t", "t > n", "t >= n", "t == n", "t != n", "not t < n", "t >= 3 and t < n",
-    "t < n and x[t] > 9", "t < n or t == 12", "t + 2147483640 < 0", "u32(t) - u32(3) < u32(4)", "-t > -n", "2 * t < n",
-    "t - n < 2", "u32(t + n) < u32(9)", "t * 7 > 20 and t < n", "i32(u32(t) + u32(4294967293)) >= n - 5",
+    "t < n", "t <= n", "n > t", "n >= t", "t > n", "t >= n", "t == n", "t != n", "not t < n",
+    "t >= 3 and t < n", "t < n and x[t] > 9", "t < n or t == 12", "t + 2147483640 < 0",
+    "u32(t) - u32(3) < u32(4)", "-t > -n", "2 * t < n", "t - n < 2", "u32(t + n) < u32(9)",
+    "t * 7 > 20 and t < n", "i32(u32(t) + u32(4294967293)) >= n - 5",
 ]  # fmt: skip
 
 
@@ -247,7 +248,8 @@ def test_guards_as_loop_bounds(n: int) -> None:
         for place, guard in enumerate(GUARDS)
     )
     early = "    if not (t < n):\n        return\n    y[i32(u32(t) + u32(4294967295)) + 1] = 99\n"
-    text = f'@tile_kernel(level="thread")\ndef k(n: i32, x: Ptr[i32], y: Ptr[i32]):\n    t: i32 = i32(threadIdx.x)\n{body}{early}'
+    head = '@tile_kernel(level="thread")\ndef k(n: i32, x: Ptr[i32], y: Ptr[i32]):\n'
+    text = f"{head}    t: i32 = i32(threadIdx.x)\n{body}{early}"
     both(text, (1,), (16,), [n, INTS, np.zeros(16 * len(GUARDS), np.int32)])
 
 
@@ -266,3 +268,42 @@ def k(start: i32, count: u32, y: Ptr[i32]):
         y[z] = y[z] + 5
 """
     both(text, (1,), (16,), [2**31 - 6, 3, np.zeros(64, np.int32)])
+
+
+def test_waiting_for_a_later_block_traps_and_for_an_earlier_one_does_not() -> None:
+    text = """
+@tile_kernel(level="thread")
+def k(ahead: i32, flag: Ptr[i32]):
+    b: i32 = i32(blockIdx.x)
+    if b != 0 or ahead != 0:
+        while flag[b - 1 + 2 * ahead] == 0:
+            threadfence()
+    flag[b] = b + 1
+"""
+    flag = np.zeros(4, np.int32)
+    outcome = run_c(parse(text), (3,), (1,), [0, flag])
+    assert outcome.status == 0 and list(flag) == [1, 2, 3, 0]
+    outcome = run_c(parse(text), (2,), (1,), [1, np.zeros(4, np.int32)])
+    assert outcome.status == 2
+    assert [(r.kind, r.block, "later" in r.message) for r in outcome.reports] == [(1, (0, 0, 0), True)]
+
+
+def test_assertions_end_the_launch_with_the_place() -> None:
+    text = """
+@tile_function(level="thread")
+def half(v: i32) -> i32:
+    assert_(v % 2 == 0, "v is even")
+    return v // 2
+
+
+@tile_kernel(level="thread")
+def k(y: Ptr[i32]):
+    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
+    y[i] = half(i * 2 + i32(i == 5))
+"""
+    y = np.full(12, -1, np.int32)
+    outcome = run_c(parse(text), (3,), (4,), [y])
+    assert outcome.status == 2
+    (report,) = outcome.reports
+    assert (report.message, report.block, report.thread) == ("v is even", (1, 0, 0), (1, 0, 0))
+    assert list(y) == [0, 1, 2, 3, 4, *[-1] * 7]

@@ -109,8 +109,9 @@ def test_planted_errors_lie_outside_the_bound() -> None:
 
 @pytest.mark.parametrize(
     ("name", "low", "high"),
-    [("exp", -10, 10), ("log", 0.01, 50), ("tanh", -3, 3), ("sin", -20, 20), ("rsqrt", 0.01, 9), ("erf", -2, 2),
-     ("cosh", -4, 4), ("cbrt", -9, 9), ("tan", -1.2, 1.2), ("sinpi", -3, 3), ("floor", -5, 5)],
+    [("exp", -10, 10), ("log", 0.01, 50), ("tanh", -3, 3), ("sin", -20, 20), ("rsqrt", 0.01, 9),
+     ("erf", -2, 2), ("cosh", -4, 4), ("cbrt", -9, 9), ("tan", -1.2, 1.2), ("sinpi", -3, 3),
+     ("floor", -5, 5)],
 )  # fmt: skip
 def test_an_argument_error_comes_through_a_function(name: str, low: float, high: float) -> None:
     text = SUM.replace("y[0] = total", f"y[0] = {name}(total)")

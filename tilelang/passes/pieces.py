@@ -2,7 +2,7 @@
 
 A variable that one piece declares and another uses is
 
-- *recomputed* there, where its value follows from thread and block indices and scalars: `i = blockIdx.x * 64 + t`;
+- *recomputed* there, where its value follows from indices and scalars: `i = blockIdx.x * 64 + t`;
 - else a *context*, an array with one element per thread: pieces load their element first and store it last.
   A variable whose address is taken, or an array, is used in place.
 """

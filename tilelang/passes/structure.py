@@ -144,9 +144,8 @@ class Structure:
                 continue
             if isinstance(s, Declare):
                 self._loose.add(s.var.name)
-            elif isinstance(s, Assign) and isinstance(s.target, Var):
-                if not (wide and _is_joining(s)):
-                    self._loose.add(s.target.name)
+            elif isinstance(s, Assign) and isinstance(s.target, Var) and not (wide and _is_joining(s)):
+                self._loose.add(s.target.name)
             if isinstance(s, Declare) and wide and _is_joining(s):
                 self._loose.discard(s.var.name)
             self._check_inside(s, wide and self.is_wide(s))

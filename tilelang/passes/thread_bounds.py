@@ -4,8 +4,8 @@
         i = i32(block * B + x)                    for x in range(0, min(B, n - first)):
         if i < n: y[i] = ...              ->          y[first + x] = ...
 
-The index wraps at 32 bits, which hides from a compiler that it runs through memory in steps.  So the loop is cut
-where some index wraps (`turn` below: almost always one piece), and inside a piece the index is a 64-bit sum:
+The index wraps at 32 bits, which hides from a compiler that it runs through memory in steps.  So the loop is
+cut where some index wraps (almost always into one piece), and inside a piece the index is a 64-bit sum:
 
     begin = 0
     while begin < B:
@@ -13,6 +13,8 @@ where some index wraps (`turn` below: almost always one piece), and inside a pie
         end = min(B, begin + steps until an index wraps)
         for x in range(begin, min(end, n - first)): y[first + x] = ...
         with step: begin = end
+
+A small body stands twice instead: with 64-bit indices where no index wraps in the whole row, else as it was.
 """
 
 from __future__ import annotations

@@ -427,8 +427,8 @@ class _BlockWide:
             self.give(s, self.at(result), group)
 
     def lane_arguments(self, call: Call, group: _Group) -> list[Expr]:
-        """The value or predicate first, as an array with one element per thread; a mask, lane or width as a pair:
-        (such an array, 0) where it depends on the thread, (null, value) where it does not."""
+        """The value or predicate first, as an array with one element per thread; a mask, lane or width as a
+        pair: (such an array, 0) where it depends on the thread, (null, value) where it does not."""
         names: tuple[str, ...] = ("mask", "value", "lane", "width")
         if INTRINSICS[call.callee].effect is Effect.BARRIER:
             names = ("value",)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tmigrate.tilelang.ir.expressions import Call
 from tmigrate.tilelang.ir.module import Function, FunctionKind, Level, Module
+from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.passes.coverage import CoveragePoint, Points, insert_coverage
 from tmigrate.tilelang.passes.effects import is_order_sensitive, summarize
 from tmigrate.tilelang.passes.indices import explicit_indices
 from tmigrate.tilelang.passes.inline import inline_block_functions
+from tmigrate.tilelang.passes.loop_order import order_loops
+from tmigrate.tilelang.passes.spin_waits import has_spin_wait, limit_spin_waits
 from tmigrate.tilelang.passes.threads_to_loops import threads_to_loops
 from tmigrate.tilelang.runtime.toolchain import ARITHMETIC_FLAGS, compile_c
 from tmigrate.tilelang.targets.cpu.emit import render
 from tmigrate.tilelang.targets.cpu.names import kernel_symbol
 from tmigrate.tilelang.targets.cpu.options import EmitOptions
+from tmigrate.tilelang.targets.cpu.products import product_of
 
 _COMMON_FLAGS = (*ARITHMETIC_FLAGS, "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd")
 NATIVE_FLAGS = ("-O3", "-march=native", *_COMMON_FLAGS)
@@ -51,14 +56,17 @@ class BuiltObject:
 
 def lower(module: Module) -> Module:
     """Thread-level kernels as loops; what the renderer takes."""
+    module = replace(module, functions=tuple(limit_spin_waits(f, module) for f in module.functions))
     summaries = summarize(module)
     module = inline_block_functions(module, summaries)
     summaries = summarize(module)
     module = explicit_indices(module, summaries)
 
     def lowered(function: Function) -> Function:
-        if function.kind is not FunctionKind.KERNEL or function.level is not Level.THREAD:
+        if function.kind is not FunctionKind.KERNEL:
             return function
+        if function.level is not Level.THREAD:
+            return function if product_of(function) else order_loops(function, module)
         return threads_to_loops(function, module, summaries)
 
     return replace(module, functions=tuple(lowered(f) for f in module.functions))
@@ -70,9 +78,33 @@ def write_source(module: Module, options: EmitOptions = NATIVE) -> Source:
     instrumented = module
     if options.coverage:
         instrumented, points = insert_coverage(module)
-    in_order = frozenset(f.name for f in instrumented.functions if is_order_sensitive(instrumented, f))
+    in_order = _in_order(instrumented)
     most = max((len(p) for p in points.values()), default=0)
     return Source(render(lower(instrumented), options, in_order, most), module, points)
+
+
+def _in_order(module: Module) -> frozenset[str]:
+    """The kernels whose blocks run one after the other, and the device functions that only they call."""
+    waits = any(has_spin_wait(f) for f in module.functions)
+    ordered = {f.name for f in module.functions if waits or is_order_sensitive(module, f)}
+    free = [f for f in module.kernels if f.name not in ordered]
+    shared = {it.callee for f in free for it in _calls(module, f)}
+    return frozenset(ordered - shared)
+
+
+def _calls(module: Module, function: Function) -> list[Call]:
+    """Every call that the function reaches."""
+    found: list[Call] = []
+    pending, seen = [function], {function.name}
+    while pending:
+        for it in walk(pending.pop().body):
+            if isinstance(it, Call):
+                found.append(it)
+                target = module.function(it.callee)
+                if target is not None and target.name not in seen:
+                    seen.add(target.name)
+                    pending.append(target)
+    return found
 
 
 def build_module(module: Module, options: EmitOptions = NATIVE) -> BuiltObject:

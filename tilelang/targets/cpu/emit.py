@@ -3,8 +3,8 @@
 The renderer knows loops, not CUDA's threads: `passes/threads_to_loops.py` has turned a kernel into a `For` of
 kind BLOCKS around `For`s of kind THREADS.  Two conventions are left of what they were:
 `Return` inside a THREADS loop ends that iteration only, and `Return` inside a BLOCKS loop ends that block.
-The outermost BLOCKS or PARALLEL loop becomes a C function of a range, which the launcher's services may spread
-over threads.
+The outermost BLOCKS or PARALLEL loop becomes a C function of a range, which the launcher's services may
+spread over threads.
 """
 
 from __future__ import annotations

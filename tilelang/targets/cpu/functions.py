@@ -221,9 +221,9 @@ class FunctionWriter(StatementWriter):
     def _restrict(self, declarator: str, captured: Sequence[Var]) -> str:
         for var in captured:
             name = variable_name(var)
-            if isinstance(var.type, TensorType) and declarator.endswith(f"*{name}"):
-                if var.name in self.context.restricted:
-                    return declarator.replace(f"*{name}", f"*restrict {name}")
+            is_restricted = isinstance(var.type, TensorType) and var.name in self.context.restricted
+            if is_restricted and declarator.endswith(f"*{name}"):
+                return declarator.replace(f"*{name}", f"*restrict {name}")
         return declarator
 
     def _range_loop(self, loop: For) -> None:

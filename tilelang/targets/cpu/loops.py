@@ -187,7 +187,8 @@ class LoopWriter(FunctionWriter):
             if e.type.is_float and e.type.bits > 16:
                 return f"tm_fold_{function}_{e.type}({result}, {body})"
             if e.type.is_float:
-                return f"tm_f32_to_{e.type}({function}f(tm_{e.type}_to_f32({result}), tm_{e.type}_to_f32({body})))"
+                wide = ", ".join(f"tm_{e.type}_to_f32({value})" for value in (result, body))
+                return f"tm_f32_to_{e.type}(tm_fold_{function}_f32({wide}))"
             return f"tm_{function[1:]}_{e.type}({result}, {body})"
         op = BinaryOp.ADD if e.op is ReduceOp.SUM else BinaryOp.MUL
         return self.expressions.binary_operation(op, e.type, result, body, Const(0, e.type))
@@ -243,9 +244,8 @@ class LoopWriter(FunctionWriter):
             result = self.context.result
             assert result is not None
             if s.value.name != result.name:
-                self.write(
-                    f"tm_copy_tensor({variable_name(result)}, {variable_name(s.value)}, {self._bytes(s.value)});"
-                )
+                places = f"{variable_name(result)}, {variable_name(s.value)}"
+                self.write(f"tm_copy_tensor({places}, {self._bytes(s.value)});")
             s = with_fields(s, value=None)
         super().leave(s)
 

@@ -94,6 +94,7 @@ VECTOR_FUNCTIONS = frozenset(
         for name in ("exp", "exp2", "exp10", "log", "log2", "log10", "tanh", "fast_exp", "fast_log")
     }
     | {("exp", "f64"), ("log", "f64")}
+    | {(name, t) for name in ("fmax", "fmin") for t in ("f32", "f64")}
 )
 """(function, type) of tm_math.h: our own polynomials, which compilers vectorise."""
 

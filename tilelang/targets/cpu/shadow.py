@@ -1,7 +1,7 @@
 """Expressions of shadow execution: floats are `tm_shadow` values, structs are passed by address.
 
 A float lives either in a register (a C variable of type `tm_shadow`: scalars whose address is never taken,
-and contexts of threads) or in memory, where the native value stands and the shadow memory is asked by address.
+and contexts of threads) or in memory: the native value stands there, the shadow memory is asked by address.
 Structs always live in memory; an expression of struct type is written as a pointer to one.
 """
 

@@ -4,6 +4,12 @@
 #ifndef TM_MATH_H
 #define TM_MATH_H
 
+/* A NaN argument is ignored, as by C's fmax and fmin. */
+TM_INLINE float tm_vector_fmax_f32(float a, float b) { return a != a || a < b ? b : a; }
+TM_INLINE float tm_vector_fmin_f32(float a, float b) { return a != a || a > b ? b : a; }
+TM_INLINE double tm_vector_fmax_f64(double a, double b) { return a != a || a < b ? b : a; }
+TM_INLINE double tm_vector_fmin_f64(double a, double b) { return a != a || a > b ? b : a; }
+
 TM_INLINE float tm_float_of(int32_t bits) {
   float value;
   __builtin_memcpy(&value, &bits, 4);
