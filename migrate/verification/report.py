@@ -70,7 +70,12 @@ class Launch:
 
     @property
     def counts(self) -> bool:
-        """Whether the launch counts as compared: the original ran through, and broke no rule."""
+        """Whether the launch counts as compared: the original ran through, and broke no rule.
+
+        A variation whose result depends on the schedule is not the program's fault; it counts for nothing.
+        """
+        if self.variation and self.schedule_bytes:
+            return False
         return self.original == "ok" and self.violations == 0 and self.thread is not None
 
     @property

@@ -1,24 +1,60 @@
 /* Shadow memory for step (b): the double-double value and error bound of each float that a kernel stored. */
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compare.h"
 
 namespace tm_oracle {
 
+/* Cells lie in tables as large as the allocations, a page at a time, so that finding one is an index; what lies
+ * elsewhere (shared memory, locals) is kept by address. */
 struct ShadowMemory::State {
   struct Cell {
     tm_shadow value;
-    int bytes;
+    int bytes = 0; /* 0: nothing stored */
   };
-  std::unordered_map<const void *, Cell> stored;
-  std::unordered_map<const void *, int> loaded; /* floats read before anything was stored there */
+  struct Table {
+    static constexpr size_t unit = 2, page = 512; /* bytes a cell at least has; cells of a page */
+    unsigned char *base;
+    size_t size;
+    unsigned number;
+    std::vector<unsigned char> loaded; /* by unit: bytes of a float that was read before anything was stored */
+    std::vector<std::unique_ptr<Cell[]>> pages;
+    Cell *find(size_t offset) {
+      const size_t index = offset / unit;
+      Cell *cells = pages[index / page].get();
+      return offset % unit || !cells || !cells[index % page].bytes ? nullptr : &cells[index % page];
+    }
+    Cell &make(size_t offset) {
+      const size_t index = offset / unit;
+      if (!pages[index / page]) pages[index / page].reset(new Cell[page]);
+      return pages[index / page][index % page];
+    }
+  };
+  std::vector<Table> tables; /* by address */
+  Table *last = nullptr;
+  std::unordered_map<const void *, Cell> elsewhere;
   std::vector<std::string> unstable;
   tm_shadow_memory interface;
+
+  Table *table_of(const void *address) {
+    const auto *place = (const unsigned char *)address;
+    if (last && place >= last->base && place < last->base + last->size) return last;
+    auto after = std::upper_bound(tables.begin(), tables.end(), place,
+                                  [](const unsigned char *p, const Table &t) { return p < t.base; });
+    if (after == tables.begin() || place >= (after - 1)->base + (after - 1)->size) return nullptr;
+    return last = &*(after - 1);
+  }
+  const Cell *find(const void *address) {
+    if (Table *table = table_of(address)) return table->find((size_t)((const unsigned char *)address - table->base));
+    auto found = elsewhere.find(address);
+    return found == elsewhere.end() ? nullptr : &found->second;
+  }
 };
 
 namespace {
@@ -26,17 +62,19 @@ using State = ShadowMemory::State;
 
 int load(void *context, const void *address, int bytes, tm_shadow *out) {
   State &state = *static_cast<State *>(context);
-  auto found = state.stored.find(address);
-  if (found == state.stored.end() || found->second.bytes != bytes) {
-    if (found == state.stored.end()) state.loaded.emplace(address, bytes);
-    return 0;
-  }
-  *out = found->second.value;
-  return 1;
+  const State::Cell *found = state.find(address);
+  if (found && found->bytes == bytes) return *out = found->value, 1;
+  State::Table *table = found ? nullptr : state.table_of(address);
+  if (table) table->loaded[(size_t)((const unsigned char *)address - table->base) / State::Table::unit] = (unsigned char)bytes;
+  return 0;
 }
 
 void store(void *context, void *address, int bytes, const tm_shadow *value) {
-  static_cast<State *>(context)->stored[address] = State::Cell{*value, bytes};
+  State &state = *static_cast<State *>(context);
+  State::Table *table = state.table_of(address);
+  const size_t offset = table ? (size_t)((unsigned char *)address - table->base) : 1;
+  State::Cell &cell = offset % State::Table::unit == 0 ? table->make(offset) : state.elsewhere[address];
+  cell = State::Cell{*value, bytes};
 }
 
 void unstable(void *context, const char *file, int line) {
@@ -112,6 +150,12 @@ float small_integer(size_t number) {
 
 ShadowMemory::ShadowMemory() : state(new State) {
   state->interface = tm_shadow_memory{state.get(), load, store, unstable};
+  for (const Allocation *a : allocations()) {
+    const size_t units = (a->size + State::Table::unit - 1) / State::Table::unit;
+    State::Table made{a->base, a->size, a->number, std::vector<unsigned char>(units), {}};
+    made.pages.resize(units / State::Table::page + 1);
+    state->tables.push_back(std::move(made));
+  }
 }
 ShadowMemory::~ShadowMemory() = default;
 
@@ -120,7 +164,7 @@ void ShadowMemory::attach(Object &object) {
   if (set) set(&state->interface);
 }
 
-bool ShadowMemory::has(const void *address) const { return state->stored.count(address) != 0; }
+bool ShadowMemory::has(const void *address) const { return state->find(address) != nullptr; }
 
 std::string ShadowMemory::judge(const Snapshot &expected, const Mask &mask, bool *agrees) const {
   Mismatch first;
@@ -132,15 +176,15 @@ std::string ShadowMemory::judge(const Snapshot &expected, const Mask &mask, bool
     const Allocation &a = expected.allocation(part);
     const unsigned char *before = expected.bytes(part);
     for (size_t at = 0; at < a.size;) {
-      auto found = state->stored.find(a.base + at);
-      const size_t bytes = found == state->stored.end() ? 1 : (size_t)found->second.bytes;
+      const State::Cell *found = state->find(a.base + at);
+      const size_t bytes = found ? (size_t)found->bytes : 1;
       Format format;
-      if (bytes > 1 && at + bytes <= a.size) format = format_of((int)bytes, before + at, found->second.value.native);
+      if (bytes > 1 && at + bytes <= a.size) format = format_of((int)bytes, before + at, found->value.native);
       /* An integer stored over a float leaves a stale shadow: memory then does not hold its native value. */
-      if (format.read && same(format.read(before + at), found->second.value.native) && !mask.has(part, at)) {
+      if (format.read && same(format.read(before + at), found->value.native) && !mask.has(part, at)) {
         const double actual = format.read(a.base + at);
         const bool equal = std::memcmp(a.base + at, before + at, bytes) == 0;
-        const Verdict v = judge_float(found->second.value, actual, format);
+        const Verdict v = judge_float(found->value, actual, format);
         ++floats;
         if (!equal) all_equal = false;
         if (v.finite) {
@@ -152,7 +196,7 @@ std::string ShadowMemory::judge(const Snapshot &expected, const Mask &mask, bool
           char text[160];
           std::snprintf(text, sizeof text,
                         ", \"expected_value\": \"%.17g\", \"actual_value\": \"%.17g\", \"allowance\": \"%.3g\"",
-                        found->second.value.value + found->second.value.low, actual, v.allowance);
+                        found->value.value + found->value.low, actual, v.allowance);
           extra = text;
         }
         at += bytes;
@@ -177,14 +221,16 @@ std::string ShadowMemory::judge(const Snapshot &expected, const Mask &mask, bool
 }
 
 bool ShadowMemory::write_integers() const {
-  for (auto &entry : state->loaded) {
-    auto *address = (unsigned char *)const_cast<void *>(entry.first);
-    Allocation *found = find_allocation(address);
-    if (!found) continue;
-    const float value = small_integer((size_t)(address - found->base) / (size_t)entry.second + found->number);
-    if (entry.second == 4) std::memcpy(address, &value, 4);
-    else if (entry.second == 8) { const double wide = value; std::memcpy(address, &wide, 8); }
-    else return false;
+  for (const State::Table &table : state->tables) {
+    for (size_t unit = 0; unit < table.loaded.size(); ++unit) {
+      const size_t bytes = table.loaded[unit], offset = unit * State::Table::unit;
+      if (!bytes) continue;
+      const float value = small_integer(offset / bytes + table.number);
+      const double wide = value;
+      if (bytes == 4) std::memcpy(table.base + offset, &value, 4);
+      else if (bytes == 8) std::memcpy(table.base + offset, &wide, 8);
+      else return false;
+    }
   }
   return true;
 }
