@@ -28,7 +28,7 @@ from tmigrate.inputs import Input
 from tmigrate.options import ConvertOptions, Listener
 from tmigrate.results import InputResult
 
-CONVERT_SECONDS = 240.0  # what an input may take beside its verification
+CONVERT_SECONDS = 300.0
 SLOW_STEP_SECONDS = 1200.0  # what a one-time build may add
 MEMORY_BYTES = 8 * 2**30  # address space of a parse under --no-run
 
