@@ -167,10 +167,7 @@ def _table(executable: Path) -> LineTable:
 
 
 def read_reports(text: str, table: LineTable) -> tuple[Report, ...]:
-    """The violations in a report file, their sites turned into lines.
-
-    Two barriers of one source line (an unrolled loop) are one barrier, so such a report is dropped.
-    """
+    """The violations in a report file, their sites turned into lines."""
     image = 0
     found: dict[int, dict[str, Any]] = {}
     for line in text.splitlines():
@@ -184,17 +181,7 @@ def read_reports(text: str, table: LineTable) -> tuple[Report, ...]:
             found[record["repeat"]]["count"] = record["count"]
         else:
             found[record["index"]] = record
-    reports = [_report(record, table, image) for record in found.values()]
-    return tuple(r for r in reports if not _same_barrier(r))
-
-
-def _same_barrier(report: Report) -> bool:
-    return (
-        report.kind == "barrier"
-        and report.other is not None
-        and report.place.location is not UNKNOWN
-        and report.place.location == report.other.location
-    )
+    return tuple(_report(record, table, image) for record in found.values())
 
 
 def _report(record: dict[str, Any], table: LineTable, image: int) -> Report:
@@ -212,5 +199,7 @@ def _report(record: dict[str, Any], table: LineTable, image: int) -> Report:
 def _place(record: dict[str, Any], table: LineTable, image: int) -> Place:
     site = int(record["site"])
     location = table.find(site + image) if site >= 0 else UNKNOWN
+    if "line" in record:
+        location = Location(location.file, int(record["line"]))
     block, thread = (tuple(int(v) for v in record[key]) for key in ("block", "thread"))
     return Place(location, (block[0], block[1], block[2]), (thread[0], thread[1], thread[2]))

@@ -36,7 +36,8 @@ std::string triple(uint3 v) {
 /* Sites are offsets from the executable's start; Python turns them into lines. */
 std::string place_text(const Place &place) {
   const long offset = place.site ? (const char *)place.site - &__ehdr_start - 1 : -1;
-  return "\"site\": " + std::to_string(offset) + ", \"block\": " + triple(place.block) + ", \"thread\": " +
+  const std::string line = place.line ? ", \"line\": " + std::to_string(place.line) : "";
+  return "\"site\": " + std::to_string(offset) + line + ", \"block\": " + triple(place.block) + ", \"thread\": " +
          triple(place.thread);
 }
 

@@ -60,6 +60,7 @@ void check_all_padding(const char *when);
 struct Place {
   const void *site = nullptr;
   uint3 block{0, 0, 0}, thread{0, 0, 0};
+  int line = 0; /* where the site alone does not tell, as of calls that the compiler has merged */
 };
 void report(const char *kind, const std::string &message, const Place &place, const Place *other = nullptr);
 unsigned report_count();

@@ -294,9 +294,11 @@ int barrier(int predicate, const void *site, int line) {
     b.barrier_line = line;
     b.barrier_first = t->linear;
   } else if (b.barrier_line != line) {
-    Place other = here(b.barrier_site);
+    Place place = here(site), other = here(b.barrier_site);
+    place.line = line;
+    other.line = b.barrier_line;
     other.thread = thread_of(b.barrier_first);
-    report("barrier", "threads of one block meet at different barriers", here(site), &other);
+    report("barrier", "threads of one block meet at different barriers", place, &other);
   }
   b.predicate_sum += predicate != 0;
   b.yields = 0;

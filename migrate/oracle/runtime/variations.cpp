@@ -146,8 +146,13 @@ std::vector<Array> Variations::arrays() const {
 void Variations::add_floats(const char *name, std::function<double(double)> change) {
   const std::vector<Array> found = arrays();
   if (std::none_of(found.begin(), found.end(), [](const Array &a) { return is_float(a.kind); })) return;
-  list.push_back({name, dim3(0, 0, 0), [found, change] {
+  std::vector<Array> scalars; /* each an array of one: a * x rounds only where both have many digits */
+  for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i)
+    if (is_float(kernel.parameters[i]) && !launch.kernel->fixed[i])
+      scalars.push_back({(unsigned char *)addresses[i], 1, width_of(kernel.parameters[i]), kernel.parameters[i]});
+  list.push_back({name, dim3(0, 0, 0), [found, scalars, change] {
                     for (const Array &a : found) each_float(a, change);
+                    for (const Array &s : scalars) each_float(s, change);
                   }});
 }
 
@@ -164,31 +169,33 @@ void Variations::add_data() {
                     }});
 }
 
+/* Every scalar takes its first other value before any takes its second. */
 void Variations::add_scalars() {
-  for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i) {
-    const std::string kind = kernel.parameters[i];
-    if (launch.kernel->fixed[i]) continue;
-    unsigned char *place = (unsigned char *)addresses[i];
-    const size_t width = scalars[i].size();
-    if (is_integer(kind)) {
-      int64_t value = 0;
-      std::memcpy(&value, scalars[i].data(), width);
-      if (kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
-      for (int64_t other : {value - 1, (int64_t)0, (int64_t)1, (int64_t)2, (int64_t)3, value / 2, value + 1}) {
-        if (other < 0 || other == value) continue;
-        list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
-                        [place, width, other] { std::memcpy(place, &other, width); }});
-      }
-    } else if (kind == "b1") {
-      const unsigned char other = !scalars[i][0];
-      list.push_back({"parameter " + std::to_string(i) + (other ? " = true" : " = false"), dim3(0, 0, 0),
-                      [place, other] { *place = other; }});
-    } else if (is_float(kind)) {
-      const double value = get(place, kind);
-      for (double other : {-value, 0.0})
-        list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
-                        [place, kind, other] { put(place, kind, other); }});
-    }
+  for (unsigned choice = 0; choice < 7; ++choice)
+    for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i)
+      if (!launch.kernel->fixed[i]) add_scalar(i, choice);
+}
+
+void Variations::add_scalar(size_t i, unsigned choice) {
+  const std::string kind = kernel.parameters[i];
+  unsigned char *place = (unsigned char *)addresses[i];
+  const size_t width = scalars[i].size();
+  const std::string name = "parameter " + std::to_string(i) + " = ";
+  if (is_integer(kind)) {
+    int64_t value = 0;
+    std::memcpy(&value, scalars[i].data(), width);
+    if (kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
+    const int64_t others[] = {value / 2, value - 1, 1, 0, 2, value + 1, 3}, other = others[choice];
+    if (other < 0 || other == value) return;
+    list.push_back({name + std::to_string(other), dim3(0, 0, 0), [place, width, other] { std::memcpy(place, &other, width); }});
+  } else if (kind == "b1" && choice == 0) {
+    const unsigned char other = !scalars[i][0];
+    list.push_back({name + (other ? "true" : "false"), dim3(0, 0, 0), [place, other] { *place = other; }});
+  } else if (is_float(kind)) {
+    const double value = get(place, kind), others[] = {1.1234567 * value + 0.3456789, -value, 0.0};
+    if (choice >= 3) return;
+    const double other = others[choice];
+    list.push_back({name + std::to_string(other), dim3(0, 0, 0), [place, kind, other] { put(place, kind, other); }});
   }
 }
 

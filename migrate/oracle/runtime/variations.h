@@ -40,6 +40,7 @@ class Variations {
   void add_special_floats();
   std::vector<Array> arrays() const;
   void add_scalars();
+  void add_scalar(size_t parameter, unsigned choice);
   bool complete() const;
 
   Entry_of_kernel &kernel;
