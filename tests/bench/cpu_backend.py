@@ -216,7 +216,7 @@ def k(n: i32, a: Ptr[f32], b: Ptr[f32], c: Ptr[f32]):
 void hand(int n, const float *restrict a, const float *restrict b, float *restrict c) {
   for (long by = 0; by < n / 16; by++)
     for (long bx = 0; bx < n / 16; bx++) {
-      float s[16][16], t[16][16], total[16][16];
+      _Alignas(64) float s[16][16], t[16][16], total[16][16];
       for (int y = 0; y < 16; y++)
         for (int x = 0; x < 16; x++) total[y][x] = 0;
       for (long q = 0; q < n / 16; q++) {
@@ -225,9 +225,12 @@ void hand(int n, const float *restrict a, const float *restrict b, float *restri
             s[y][x] = a[(by * 16 + y) * n + q * 16 + x];
             t[y][x] = b[(q * 16 + y) * n + bx * 16 + x];
           }
-        for (int y = 0; y < 16; y++)
-          for (int p = 0; p < 16; p++)
-            for (int x = 0; x < 16; x++) total[y][x] += s[y][p] * t[p][x];
+        for (int y = 0; y < 16; y++) {
+          typedef float row __attribute__((vector_size(64)));
+          row sum = *(row *)total[y];
+          for (int p = 0; p < 16; p++) sum += s[y][p] * *(row *)t[p];
+          *(row *)total[y] = sum;
+        }
       }
       for (int y = 0; y < 16; y++)
         for (int x = 0; x < 16; x++) c[(by * 16 + y) * n + bx * 16 + x] = total[y][x];

@@ -262,12 +262,12 @@ def k(start: i32, count: u32, y: Ptr[i32]):
     if i < 0:
         y[i + 2147483647 + 20] = 1
     if j < u32(10):
-        y[j + u32(10)] = i
+        y[j + u32(74)] = i
     z: i32 = -i32(threadIdx.x) * 3 + 47
     if z >= 2:
-        y[z] = y[z] + 5
+        y[z + 128] = y[z + 128] + 5
 """
-    both(text, (1,), (16,), [2**31 - 6, 3, np.zeros(64, np.int32)])
+    both(text, (1,), (16,), [2**31 - 6, 3, np.zeros(192, np.int32)])
 
 
 def test_waiting_for_a_later_block_traps_and_for_an_earlier_one_does_not() -> None:

@@ -279,7 +279,9 @@ class FunctionWriter(StatementWriter):
         for var, size, _ in pieces:
             declarator = spaced(c_type(var.type)) + f"restrict {variable_name(var)}"
             if isinstance(var.type, ArrayType):
-                declarator, _ = pointer_to_array(var.type, variable_name(var))
+                # Only where nothing else points into the array.
+                alone = "" if var.name in self.context.memory else "restrict "
+                declarator, _ = pointer_to_array(var.type, alone + variable_name(var))
             elif self._holds_shadows(var):
                 declarator = f"tm_shadow *restrict {variable_name(var)}"
             self.write(f"{declarator} = tm_arena_take(&tm_memory, {size});")
