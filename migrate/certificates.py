@@ -70,6 +70,8 @@ def make_certificate(
 
 def _kernel(entry: KernelEvidence, module: Module) -> dict[str, Any]:
     described = entry.result.to_json()
+    place = entry.result.location
+    described["location"] = f"{place.mark}:{place.column}" if place else None
     described["symbol"] = entry.symbol
     described["thread_sha256"] = sha256(print_function(entry.thread, module)) if entry.thread else None
     described["lifted_sha256"] = sha256(print_function(entry.lifted, module)) if entry.lifted else None

@@ -117,7 +117,7 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
         points,
         reads_clock=_reads_clock(function),
         failure=outcome.failure,
-        violations=[f"{v.kind} in the original at {v.place.location}: {v.message}" for v in violations],
+        violations=[f"{v.kind} in the original at {v.place.location.mark}: {v.message}" for v in violations],
     )
     verdict = judge(evidence)
     lift = judge_lift(evidence) if kernel.lift is not None else None
@@ -132,7 +132,7 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
         launched=max(evidence.launched, sum(not launch.variation for launch in evidence.launches)),
         points=len(points),
         covered=len(points) - len(evidence.uncovered),
-        uncovered=tuple(f"{p.location} ({p.kind.value})" for p in evidence.uncovered),
+        uncovered=tuple(f"{p.location.mark if p.location else p.function} ({p.kind.value})" for p in evidence.uncovered),
         diagnostics=tuple(_as_diagnostic(v) for v in violations),
         oracle="cpu",
     )
