@@ -132,7 +132,9 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
         launched=max(evidence.launched, sum(not launch.variation for launch in evidence.launches)),
         points=len(points),
         covered=len(points) - len(evidence.uncovered),
-        uncovered=tuple(f"{p.location.mark if p.location else p.function} ({p.kind.value})" for p in evidence.uncovered),
+        uncovered=tuple(
+            f"{p.location.mark if p.location else p.function} ({p.kind.value})" for p in evidence.uncovered
+        ),
         diagnostics=tuple(_as_diagnostic(v) for v in violations),
         oracle="cpu",
     )
