@@ -45,7 +45,7 @@ def convert_all(folder: Path) -> dict[str, str]:
     functions = {f.name: f for f in module.functions}
     text = re.sub(r"  # cases\.cu:\d+$", "", print_module(module), flags=re.MULTILINE)
     found = dict.fromkeys(CASES, "")
-    for match in re.finditer(r"^def (\w+)\(.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL):
+    for match in re.finditer(r"^def (\w+)\(.*?(?=^[^\s)]|\Z)", text, re.MULTILINE | re.DOTALL):
         location = functions[match[1]].location
         assert location is not None
         found[_case_of(location.line)] += match[0].rstrip() + "\n"
