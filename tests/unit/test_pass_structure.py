@@ -170,7 +170,9 @@ def test_the_loop_along_memory_becomes_innermost() -> None:
 
 
 def test_dependent_bounds_keep_their_order() -> None:
-    text = NEST.format("b[y, x] = a[y, x]").replace("for y in parallel(range(n))", "for y in parallel(range(x))")
+    text = NEST.format("b[y, x] = a[y, x]").replace(
+        "for y in parallel(range(n))", "for y in parallel(range(x))"
+    )
     assert loop_names(text) == ["x", "y"]
 
 
