@@ -26,7 +26,14 @@ from tmigrate.tilelang.runtime.toolchain import ARITHMETIC_FLAGS, compile_c
 from tmigrate.tilelang.targets.cpu.build import BuiltObject, write_source
 from tmigrate.tilelang.targets.cpu.names import kernel_symbol
 from tmigrate.tilelang.targets.cpu.options import EmitOptions
-from tmigrate.verification.manifest import KernelEntry, ObjectEntry, Version, write_manifest
+from tmigrate.verification.manifest import (
+    KernelEntry,
+    ObjectEntry,
+    Version,
+    parameter_kinds,
+    pointee_kinds,
+    write_manifest,
+)
 from tmigrate.verification.objects import REPLAYED_THREAD, variable_symbols
 from tmigrate.verification.report import Replay, read_report
 from tmigrate.verification.verdict import Evidence, Verdict, evidence_of, judge
@@ -149,7 +156,16 @@ class Program:
         for k in kernels:
             name = k.name + suffix
             version = Version("thread", built.kernels[name])
-            entries.append(KernelEntry(k.symbol, thread=version, coverage=len(built.points(name))))
+            kinds = parameter_kinds(k), pointee_kinds(k, self.module.struct_table)
+            entries.append(
+                KernelEntry(
+                    k.symbol,
+                    thread=version,
+                    coverage=len(built.points(name)),
+                    parameters=kinds[0],
+                    pointees=kinds[1],
+                )
+            )
         return replay_objects(self.oracle, {"thread": built}, entries, self.arguments, self.limit)
 
 

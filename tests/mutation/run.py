@@ -2,6 +2,7 @@
 
     python tests/mutation/run.py thread --results build/mutation-thread.jsonl samples/*.cu
     python tests/mutation/run.py lifted --results build/mutation-lifted.jsonl samples/*.cu
+    python tests/mutation/run.py equivalent --results build/mutation-thread.jsonl samples/*.cu
     python tests/mutation/run.py table build/mutation-thread.jsonl
 
 A run that is broken off goes on where it stopped: mutants that the results file has are not judged again.
@@ -19,9 +20,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from equivalence import is_equal_code
 from lifting_mutants import LiftJudge
 from mutants import Mutant, is_valid, mutants_of, sampled
 from replaying import Found, Program
+
+from tmigrate.emission import called_functions, select, through_text
+from tmigrate.options import ConvertOptions
+from tmigrate.planning import plan_file
+from tmigrate.tilelang.targets.cpu.options import EmitOptions
+from tmigrate.verification.objects import LIFTED
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -38,11 +46,18 @@ def main(words: Sequence[str] | None = None) -> int:
         command.add_argument("--seed", type=int, default=1)
         command.add_argument("--batch", type=int, default=40, help="mutants compiled together")
         command.add_argument("--seconds", type=float, default=1e9, help="stop after about this long")
+    equal = commands.add_parser("equivalent")
+    equal.add_argument("sources", nargs="+", type=Path)
+    equal.add_argument("--results", type=Path, required=True)
     table = commands.add_parser("table")
     table.add_argument("results", nargs="+", type=Path)
     options = parser.parse_args(words)
     if options.command == "table":
         print(table_of([r for path in options.results for r in read(path)]))
+        return 0
+    if options.command == "equivalent":
+        for source in options.sources:
+            mark_equivalent(source, options.results)
         return 0
     deadline = time.monotonic() + options.seconds
     judge = thread_level if options.command == "thread" else lifted
@@ -99,6 +114,29 @@ def lifted(source: Path, options: argparse.Namespace, deadline: float) -> None:
                 _write(file, source, mutant, Found("invalid", ""))
             for mutant, found in judge.judge(valid) if valid else ():
                 _write(file, source, mutant, found)
+
+
+def mark_equivalent(source: Path, path: Path) -> None:
+    """Ask the C compiler about a program's survivors, and say so in their rows of the results file."""
+    rows = read(path)
+    survivors = {r["mutant"] for r in rows if r["program"] == source.stem and r["state"] == "survived"}
+    if not survivors:
+        return
+    plan = plan_file(source, ConvertOptions(execute=False))
+    module = through_text(plan.module)
+    lifted = through_text(select(plan.module, plan.lifts.values())) if plan.lifts else None
+    equal = set()
+    for around, options in [(module, EmitOptions()), *([(lifted, LIFTED)] if lifted else [])]:
+        for mutant in mutants_of(around, around.functions):
+            name = mutant.function.name
+            kernels = [k.name for k in around.kernels if name in {k.name, *called_functions(around, [k])}]
+            if mutant.name in survivors and is_equal_code(mutant, around, kernels, options):
+                equal.add(mutant.name)
+    for row in rows:
+        if row["program"] == source.stem and row["mutant"] in equal and row["state"] == "survived":
+            row["state"] = "equivalent"
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    print(f"{source.stem}: {len(equal)} of {len(survivors)} survivors compile to the same code", flush=True)
 
 
 def _groups(mutants: list[Mutant], size: int) -> Iterator[list[Mutant]]:

@@ -95,7 +95,7 @@ __global__ void pointers(const float *__restrict__ x, float *y, int rows, int co
     *to++ = sum + bias;
     *to = history[0] - history[3] + table[r & 7];
     to[1] = row[columns / 2] + *(end - 1);
-    if (to < y) table[r & 7] = 0;
+    if (to - y > 20 && row[0] > 1.0f) to[0] = -sum;
 }
 
 __global__ void prints(const int *a, int n) {
