@@ -71,6 +71,8 @@ def _disagrees(e: Evidence) -> Verdict | None:
             return Verdict(Status.CONVERTED, "TM4112", launch.thread.reason)
         if not launch.thread.agrees:
             where = f"launch {launch.ordinal}, grid {list(launch.grid)}, block {list(launch.block)}"
+            if launch.variation:
+                where += f", varied: {launch.variation}"
             return Verdict(Status.REFUSED, "TM4101", f"{launch.thread.describe()} ({where})")
     return None
 
