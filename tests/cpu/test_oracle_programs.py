@@ -248,6 +248,34 @@ def test_sixteen_bit_floats_round_to_even(emulate: Runner) -> None:
     assert emulate(HALVES).stdout == "3c00 3c02 7c00 0 2 3f00 3f80 5 "
 
 
+GROUPS = r"""
+#include <cooperative_groups.h>
+#include <cstdio>
+namespace cg = cooperative_groups;
+__global__ void k(int *o) {
+  cg::thread_block block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<8>(block);
+  int sum = tile.thread_rank() + 1;
+  for (int i = tile.size() / 2; i > 0; i /= 2) sum += tile.shfl_down(sum, i);
+  if (tile.thread_rank() == 0) o[tile.meta_group_rank()] = sum;
+  block.sync();
+  if (block.thread_rank() % 3 == 0) {
+    auto lanes = cg::coalesced_threads();
+    int second = lanes.shfl((int)block.thread_rank(), 1);
+    if (block.thread_rank() == 0) { o[8] = second; o[9] = lanes.size(); }
+  }
+}
+int main() {
+  int *o, h[10]; cudaMalloc(&o, 40); k<<<1, 64>>>(o); cudaMemcpy(h, o, 40, cudaMemcpyDeviceToHost);
+  printf("%d %d %d %d\n", h[0], h[7], h[8], h[9]);
+}
+"""
+
+
+def test_cooperative_groups(emulate: Runner) -> None:
+    assert emulate(GROUPS).stdout == "36 36 3 11\n"
+
+
 def test_limits_end_a_program_that_hangs_writes_or_allocates(emulate: Runner) -> None:
     hang = emulate("int main() { for (volatile int i = 0;;) i = i + 1; }", limits=Limits(seconds=0.5))
     assert (hang.reason, hang.status) == ("time", -9) and hang.seconds < 5
