@@ -125,6 +125,14 @@ void *next_context(unsigned w) {
   return next->stack_pointer;
 }
 
+/* Fills the stack where a kernel's locals will lie: each schedule sees other garbage in what is never written, so
+ * that a result which depends on uninitialised locals differs between schedules. */
+__attribute__((noinline)) void leave_garbage(unsigned char fill) {
+  unsigned char garbage[1024];
+  std::memset(garbage, fill, sizeof garbage);
+  asm volatile("" : : "r"(garbage) : "memory");
+}
+
 /* Runs fresh threads on its stack until none is left or an older one should go on. */
 void worker() {
   Block &b = the_block;
@@ -134,6 +142,7 @@ void worker() {
     Warp &warp = b.warps[t->linear / 32];
     warp.fresh &= ~(1u << (t->linear & 31));
     enter(t);
+    if (seed) leave_garbage((unsigned char)(0x35 + 0x6b * seed));
     running->kernel->run(running->kernel->closure);
     t = the_thread;
     thread_ended(t);
