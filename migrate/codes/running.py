@@ -28,4 +28,25 @@ CODES: tuple[Code, ...] = (
         "installation, not of the input: choose another compiler with TMIGRATE_CXX, or report it.",
         good="TMIGRATE_CXX=g++ tmigrate verify main.cu",
     ),
+    Code(
+        "TM4301",
+        "a recursive device function that threads run together",
+        "A device function that holds a barrier, a lane operation or shared memory is inlined into the kernel "
+        "for a CPU, which a recursive one cannot be.",
+        bad="__device__ void f(int n) { __syncthreads(); if (n) f(n - 1); }",
+        good="__device__ void f(int n) { for (; n >= 0; n--) __syncthreads(); }",
+    ),
+    Code(
+        "TM4302",
+        "an operation that has no code on a CPU",
+        "The CPU back end has no lowering for this operation at this place, such as a barrier in a loop-level "
+        "kernel. For CUDA input this is a fault of tmigrate: please report it.",
+    ),
+    Code(
+        "TM4303",
+        "a reduction in the condition of a while loop",
+        "A reduction is computed before the statement that uses it; before a loop that would be once only.",
+        bad="while sum(a[i] for i in range(n)) > 1.0:",
+        good="total: f32 = sum(a[i] for i in range(n))\nwhile total > 1.0:",
+    ),
 )

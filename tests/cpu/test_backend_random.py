@@ -1,7 +1,7 @@
 """Random structured kernels with barriers, lane operations and all jumps, in C and in the interpreter.
 
-A lane operation under the mask of the lane itself is legal under any control, so it may stand anywhere; it forces
-the constructs around it to run block-wide.  Barriers stand only where all threads that live meet.
+A lane operation under the mask of the lane itself is legal under any control, so it may stand anywhere; it
+forces the constructs around it to run block-wide.  Barriers stand only where all threads that live meet.
 """
 
 from __future__ import annotations
@@ -86,13 +86,23 @@ class Writer:
     def loop_(self, depth: int, indent: str, in_loop: bool, meets: bool) -> None:
         stop = self.draw.choice(["3", "a & 3", "t & 1", "u & 3"])
         self.add(indent, f"for {self.fresh('i')} in range(0, {stop}):")
-        self.block(depth - 1, indent + INDENT, True, False)
+        self.loop_body(depth - 1, indent + INDENT)
+
+    def loop_body(self, depth: int, indent: str) -> None:
+        """Jumps with a lane operation before or behind them, so that the loop runs block-wide."""
+        parts = [self.jump_, self.lane_, self.set_, self.set_, self.block_]
+        self.draw.shuffle(parts)
+        for part in parts:
+            part(depth, indent, True, False)
+
+    def block_(self, depth: int, indent: str, in_loop: bool, meets: bool) -> None:
+        self.block(depth, indent, in_loop, meets)
 
     def while_(self, depth: int, indent: str, in_loop: bool, meets: bool) -> None:
         name = self.fresh("w")
         self.add(indent, f"{name}: i32 = 0")
         self.add(indent, f"while {name} < {self.draw.choice(['2', '(b & 3)', '(u & 3)'])}:")
-        self.block(depth - 1, indent + INDENT, True, False)
+        self.loop_body(depth - 1, indent + INDENT)
         self.add(indent + INDENT, "with step:")
         self.add(indent + 2 * INDENT, f"{name} = {name} + 1")
 
