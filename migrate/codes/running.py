@@ -31,16 +31,16 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4301",
         "a recursive device function that threads run together",
-        "A device function that holds a barrier, a lane operation or shared memory is inlined into the kernel "
-        "for a CPU, which a recursive one cannot be.",
+        "A device function that holds a barrier, a lane operation or shared memory is inlined into the "
+        "kernel for a CPU, which a recursive one cannot be.",
         bad="__device__ void f(int n) { __syncthreads(); if (n) f(n - 1); }",
         good="__device__ void f(int n) { for (; n >= 0; n--) __syncthreads(); }",
     ),
     Code(
         "TM4302",
         "an operation that has no code on a CPU",
-        "The CPU back end has no lowering for this operation at this place, such as a barrier in a loop-level "
-        "kernel. For CUDA input this is a fault of tmigrate: please report it.",
+        "The CPU back end has no lowering for this operation at this place, such as a barrier in a "
+        "loop-level kernel. For CUDA input this is a fault of tmigrate: please report it.",
     ),
     Code(
         "TM4303",
