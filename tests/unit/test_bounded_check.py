@@ -23,7 +23,7 @@ from tmigrate.tilelang.ir.expressions import (
 )
 from tmigrate.tilelang.ir.module import Function
 from tmigrate.tilelang.ir.node import Node, rewrite_region, walk, with_fields
-from tmigrate.tilelang.ir.statements import Assign, For, LoopKind
+from tmigrate.tilelang.ir.statements import Assign, Assume, For, LoopKind
 from tmigrate.tilelang.ir.types import I32, I64, is_float
 from tmigrate.tilelang.text.parser import parse_module
 from tmigrate.tilelang.text.printer import print_function
@@ -238,3 +238,15 @@ def test_a_lift_that_loses_a_wrap_fails() -> None:
     found = check(module, original, wrong)
     assert found.status == "failed" and "wide integers" in found.difference
     assert check(module, original, lifted).structures == ("permutation", "sorted", "small", "wide")
+
+
+@pytest.mark.parametrize("name", ["product", "stencil"])
+def test_a_lift_that_assumes_too_little_fails(name: str) -> None:
+    """Without `assume(gridDim.x * blockDim.x >= n)`, a small grid would do less than the lift."""
+    original, good = pair(name)
+    assumptions = [s for s in good.body if isinstance(s, Assume)]
+    assert assumptions
+    for left_out in assumptions:
+        weaker = replace(good, body=tuple(s for s in good.body if s is not left_out))
+        found = check(MODULE, original, weaker)
+        assert found.status == "failed", left_out
