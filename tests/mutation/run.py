@@ -40,6 +40,7 @@ def main(words: Sequence[str] | None = None) -> int:
         command = commands.add_parser(name)
         command.add_argument("sources", nargs="+", type=Path)
         command.add_argument("--results", type=Path, required=True)
+        command.add_argument("--arguments", nargs="*", default=[], help="the programs' own arguments")
         command.add_argument(
             "--most", type=int, default=10**9, help="mutants per program, drawn with the seed"
         )
@@ -84,7 +85,7 @@ def _todo(source: Path, mutants: list[Mutant], options: argparse.Namespace) -> l
 
 def thread_level(source: Path, options: argparse.Namespace, deadline: float) -> None:
     """Step (a) for the mutants of a program's thread-level functions."""
-    program = Program(source)
+    program = Program(source, tuple(options.arguments))
     not_verified = {k: v.code for k, v in program.baseline.items() if v.code}
     print(f"{source.stem}: {program.seconds:.2f} s a run; not verified: {not_verified or 'none'}", flush=True)
     used = [f for f in program.module.functions if program.kernels_of(f.name)]
