@@ -107,6 +107,16 @@ dim3 covering_grid(const Launch &l) {
   return dim3(cover(l.grid.x, l.block.x), cover(l.grid.y, l.block.y), cover(l.grid.z, l.block.z));
 }
 
+/* Half of every axis, and twice what no axis uses: what a lift assumes of a launch does not hold there, and it must
+ * say so. */
+dim3 smaller_grid(const Launch &l) {
+  return dim3(std::max(1u, l.grid.x / 2), std::max(1u, l.grid.y / 2), std::max(1u, l.grid.z / 2));
+}
+dim3 deeper_grid(const Launch &l) {
+  auto deeper = [](unsigned grid, unsigned block) { return grid == 1 && block == 1 ? 2 : grid; };
+  return dim3(l.grid.x, deeper(l.grid.y, l.block.y), deeper(l.grid.z, l.block.z));
+}
+
 bool same(const dim3 &a, const dim3 &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 }  // namespace
 
@@ -128,7 +138,9 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
 
 void Variations::add_grids() {
   const std::pair<const char *, dim3> grids[] = {{"ragged grid", ragged_grid(launch)},
-                                                 {"covering grid", covering_grid(launch)}};
+                                                 {"covering grid", covering_grid(launch)},
+                                                 {"smaller grid", smaller_grid(launch)},
+                                                 {"deeper grid", deeper_grid(launch)}};
   for (const auto &choice : grids) {
     const uint64_t blocks = (uint64_t)choice.second.x * choice.second.y * choice.second.z;
     if (same(choice.second, launch.grid) || blocks > most_blocks) continue;
