@@ -1,4 +1,4 @@
-"""Every sample through the whole path: converted, verified at its level, and run on its regenerated kernels."""
+"""Every sample through the whole path: converted, verified, and run on its regenerated kernels."""
 
 from __future__ import annotations
 
