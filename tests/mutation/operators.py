@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from places import Place, Replacement
+from places import InPlaceOfTwo, Place, Replacement
 
 from tmigrate.tilelang.ir.expressions import (
+    AddressOf,
     Binary,
     BinaryOp,
     Call,
@@ -25,6 +26,7 @@ from tmigrate.tilelang.ir.expressions import (
     Expr,
     Extent,
     LaunchIndex,
+    LaunchIndexKind,
     Logical,
     Member,
     NamedConst,
@@ -39,10 +41,20 @@ from tmigrate.tilelang.ir.expressions import (
     type_of,
 )
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
-from tmigrate.tilelang.ir.node import FieldKind, Node, field_kinds, with_fields
+from tmigrate.tilelang.ir.node import (
+    FieldKind,
+    Node,
+    Trait,
+    bindings_of,
+    field_kinds,
+    has_trait,
+    walk,
+    with_fields,
+)
 from tmigrate.tilelang.ir.statements import (
     Allocate,
     Assign,
+    Assume,
     Break,
     Comment,
     Continue,
@@ -61,6 +73,7 @@ from tmigrate.tilelang.ir.types import (
     F64,
     SCALARS,
     ArrayType,
+    PointerType,
     ScalarType,
     Space,
     StructType,
@@ -69,7 +82,7 @@ from tmigrate.tilelang.ir.types import (
     is_float,
 )
 
-Variant = tuple[str, Replacement]
+Variant = tuple[str, Replacement | InPlaceOfTwo]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +109,7 @@ def operator(
     return enter
 
 
-def variants_at(place: Place) -> Iterator[tuple[str, str, Replacement]]:
+def variants_at(place: Place) -> Iterator[tuple[str, str, Replacement | InPlaceOfTwo]]:
     """(operator, what became of the node, replacement) for every operator."""
     for entry in OPERATORS:
         for label, replacement in entry.variants(place):
@@ -294,11 +307,16 @@ def _conversions(place: Place) -> Iterator[Variant]:
     if source.is_float and it.type.is_integer:
         yield "rounded", Cast(it.type, Call("rint", (it.operand,), source))
     for middle in _neighbours(source):
-        if middle != it.type and not _same_value(source, middle, it.type):
+        if (
+            middle != it.type
+            and not _same_value(source, middle, it.type)
+            and not _is_small(it.operand, middle)
+        ):
             yield f"through {middle}", Cast(it.type, Cast(middle, it.operand))
     if not source.is_float:
         for middle in _neighbours(it.type):
-            if middle.bits <= it.type.bits and middle != source and not _same_value(source, middle, it.type):
+            same = _same_value(source, middle, it.type) or _is_small(it.operand, middle)
+            if middle.bits <= it.type.bits and middle != source and not same:
                 yield f"to {middle} first", Cast(it.type, Cast(middle, it.operand))
 
 
@@ -309,6 +327,12 @@ def _neighbours(t: ScalarType) -> list[ScalarType]:
         sign, bits = t.name[0], t.bits
         names = [f"{'u' if sign == 'i' else 'i'}{bits}", f"{sign}{bits // 2}"] if t.is_integer else []
     return [SCALARS[n] for n in names if n in SCALARS]
+
+
+def _is_small(e: Expr, t: ScalarType) -> bool:
+    """A thread's index and a block's size are at most 1024: 16 bits always hold them."""
+    kinds = (LaunchIndexKind.THREAD, LaunchIndexKind.BLOCK_SIZE)
+    return isinstance(e, LaunchIndex) and e.kind in kinds and t.is_integer and t.bits >= 16
 
 
 def _same_value(source: ScalarType, middle: ScalarType, target: ScalarType) -> bool:
@@ -419,26 +443,73 @@ def _dropped(place: Place) -> Iterator[Variant]:
 
 @operator("repeated statement")
 def _repeated(place: Place) -> Iterator[Variant]:
-    """A store or an effect happens twice."""
-    if isinstance(place.node, Evaluate) or (isinstance(place.node, Assign) and _reads_itself(place.node)):
+    """A store or an effect happens twice, where twice is not the same as once."""
+    if (isinstance(place.node, Evaluate) and not _is_idempotent(place.node.value)) or (
+        isinstance(place.node, Assign) and _reads_itself(place.node)
+    ):
         yield type(place.node).__name__.lower(), (place.node, place.node)
 
 
-def _reads_itself(it: Assign) -> bool:
-    from tmigrate.tilelang.ir.node import walk
+_IDEMPOTENT = frozenset("syncthreads syncwarp atomic_min atomic_max atomic_and atomic_or assert_".split())
 
+
+def _is_idempotent(e: Expr) -> bool:
+    return isinstance(e, Call) and (e.callee in _IDEMPOTENT or e.callee.startswith("threadfence"))
+
+
+def _reads_itself(it: Assign) -> bool:
     return any(e == it.target for e in walk(it.value))
 
 
 @operator("exchanged statements")
 def _exchanged(place: Place) -> Iterator[Variant]:
-    """A statement moves behind the next one."""
+    """A statement moves behind the next one, where one writes what the other uses."""
     it, position = place.node, place.position
     if not isinstance(it, Stmt) or isinstance(it, Comment) or position is None:
         return
     after = place.siblings[position + 1 : position + 2]
-    if after and not isinstance(after[0], Comment | Allocate) and after[0] != it:
-        yield "with the next", (after[0], it)
+    if after and not isinstance(after[0], Comment | Allocate) and not commute(it, after[0]):
+        yield "with the next", InPlaceOfTwo((after[0], it))
+
+
+def commute(a: Node, b: Node) -> bool:
+    """Whether the order of two statements cannot matter: equal, or neither writes what the other uses.
+
+    Memory behind pointers counts as one thing, an array of the block or the thread as one each.
+    """
+    if a == b or (isinstance(a, Assume) and isinstance(b, Assume)):
+        return True
+    first, second = _uses(a), _uses(b)
+    if first is None or second is None:
+        return False
+    return not (first[1] & (second[0] | second[1]) or second[1] & first[0])
+
+
+def _uses(root: Node) -> tuple[set[str], set[str]] | None:
+    """What a statement reads and writes, by name; None where it jumps, or calls what has effects."""
+    reads: set[str] = set()
+    writes: set[str] = set()
+    for it in walk(root):
+        if has_trait(it, Trait.JUMPS) or (isinstance(it, Call) and not _is_pure(it)):
+            return None
+        if isinstance(it, Assign):
+            writes.add(_storage(it.target))
+        writes.update(v.name for v in bindings_of(it) if isinstance(v, Var))
+        if isinstance(it, Var):
+            reads.add(it.name)
+        elif isinstance(it, Subscript | Member | AddressOf):
+            reads.add(_storage(it))
+    return reads, writes
+
+
+def _storage(e: Node) -> str:
+    """The variable or array that a place is part of; "memory" where a pointer leads there."""
+    while isinstance(e, Subscript | Member | AddressOf):
+        inner = e.place if isinstance(e, AddressOf) else e.base
+        if isinstance(type_of(inner), PointerType):
+            return "memory"
+        e = inner
+    return e.name if isinstance(e, Var) else "memory"
 
 
 @operator("branch")

@@ -15,6 +15,13 @@ Replacement = Node | tuple[Node, ...]  # a tuple only in a region: the statement
 
 
 @dataclass(frozen=True, slots=True)
+class InPlaceOfTwo:
+    """Statements in the place of one and the next."""
+
+    statements: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """One node where it stands: `visible` are the variables that an expression here may use."""
 
@@ -92,7 +99,7 @@ def _node(
             yield from _region(value, name, path, it, inner, module, function)
 
 
-def put(function: Function, path: tuple[Step, ...], replacement: Replacement) -> Function:
+def put(function: Function, path: tuple[Step, ...], replacement: Replacement | InPlaceOfTwo) -> Function:
     """The function with another node (or statements) at a path."""
     (_, position), *rest = path
     assert position is not None
@@ -100,15 +107,18 @@ def put(function: Function, path: tuple[Step, ...], replacement: Replacement) ->
 
 
 def _in_tuple(
-    values: tuple[Any, ...], position: int, rest: tuple[Step, ...], new: Replacement
+    values: tuple[Any, ...], position: int, rest: tuple[Step, ...], new: Replacement | InPlaceOfTwo
 ) -> tuple[Any, ...]:
+    if isinstance(new, InPlaceOfTwo) and not rest:
+        return (*values[:position], *new.statements, *values[position + 2 :])
     made = _in_node(values[position], rest, new)
     inserted = made if isinstance(made, tuple) else (made,)
     return (*values[:position], *inserted, *values[position + 1 :])
 
 
-def _in_node(it: Node, path: tuple[Step, ...], new: Replacement) -> Replacement:
+def _in_node(it: Node, path: tuple[Step, ...], new: Replacement | InPlaceOfTwo) -> Replacement:
     if not path:
+        assert not isinstance(new, InPlaceOfTwo)
         return new
     (name, position), *rest = path
     value = getattr(it, name)

@@ -39,6 +39,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for name in ("thread", "lifted"):
         command = commands.add_parser(name)
         command.add_argument("sources", nargs="+", type=Path)
+        command.add_argument("--operators", nargs="*", help="only these")
         command.add_argument("--results", type=Path, required=True)
         command.add_argument("--arguments", nargs="*", default=[], help="the programs' own arguments")
         command.add_argument(
@@ -80,6 +81,8 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def _todo(source: Path, mutants: list[Mutant], options: argparse.Namespace) -> list[Mutant]:
     done = {r["mutant"] for r in read(options.results) if r["program"] == source.stem}
+    if options.operators:
+        mutants = [m for m in mutants if m.operator in options.operators]
     return [m for m in sampled(mutants, options.most, options.seed) if m.name not in done]
 
 
@@ -118,7 +121,10 @@ def lifted(source: Path, options: argparse.Namespace, deadline: float) -> None:
 
 
 def mark_equivalent(source: Path, path: Path) -> None:
-    """Ask the C compiler about a program's survivors, and say so in their rows of the results file."""
+    """Ask the C compiler about a program's survivors, and say so in their rows of the results file.
+
+    Rows of mutants that the operators do not make any more are left out.
+    """
     rows = read(path)
     survivors = {r["mutant"] for r in rows if r["program"] == source.stem and r["state"] == "survived"}
     if not survivors:
@@ -126,13 +132,15 @@ def mark_equivalent(source: Path, path: Path) -> None:
     plan = plan_file(source, ConvertOptions(execute=False))
     module = through_text(plan.module)
     lifted = through_text(select(plan.module, plan.lifts.values())) if plan.lifts else None
-    equal = set()
+    equal, made = set(), set()
     for around, options in [(module, EmitOptions()), *([(lifted, LIFTED)] if lifted else [])]:
         for mutant in mutants_of(around, around.functions):
+            made.add(mutant.name)
             name = mutant.function.name
             kernels = [k.name for k in around.kernels if name in {k.name, *called_functions(around, [k])}]
             if mutant.name in survivors and is_equal_code(mutant, around, kernels, options):
                 equal.add(mutant.name)
+    rows = [r for r in rows if r["program"] != source.stem or r["mutant"] in made]
     for row in rows:
         if row["program"] == source.stem and row["mutant"] in equal and row["state"] == "survived":
             row["state"] = "equivalent"
