@@ -281,7 +281,7 @@ def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
 def _other_launch(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
     """A launch that a program might make, whether or not the assumptions hold for it; they must tell.
 
-    One axis of a valid launch is changed; every fourth time the sizes are others instead.
+    Axes of a valid launch get fewer blocks and other block sizes; every fourth time the scalars are others.
     """
     sizes = _choose(job, draw, number)
     if sizes is None:
@@ -289,11 +289,12 @@ def _other_launch(job: Comparison, draw: random.Random, number: int) -> Sizes | 
     if number % 4 == 3:
         scalars = [p for p in job.original.parameters if isinstance(p.type, ScalarType)]
         return replace(sizes, scalars={p.name: _scalar(draw, p.type, draw.randrange(2)) for p in scalars})
-    axis = number % 4
     grid, block = list(sizes.grid), list(sizes.block)
-    others = [(1, 1), (2, 1), (1, 2), (max(grid[axis] - 1, 1), block[axis])]
-    now = (grid[axis], block[axis])
-    grid[axis], block[axis] = draw.choice([o for o in others if o != now])
+    for axis in range(3):
+        if axis == number % 4 or draw.random() < 0.3:
+            more = 1 if grid[axis] * block[axis] == 1 else 0
+            grid[axis] = draw.randint(1, grid[axis] + more)
+            block[axis] = draw.randint(1, min(block[axis] + 1, 4))
     return replace(sizes, grid=_size(grid), block=_size(block))
 
 
