@@ -161,7 +161,7 @@ def _other_members(it: Node, value: Enum) -> list[Enum]:
         if isinstance(it.type, ScalarType) and not it.type.is_signed and not it.type.is_float:
             others = [m for m in others if {value, m} not in _SAME_ON_UNSIGNED]
     if isinstance(value, LoopKind):
-        others = [m for m in others if m in (LoopKind.SERIAL, LoopKind.PARALLEL)]
+        others = [LoopKind.PARALLEL] if value is LoopKind.SERIAL else []  # in order is never wrong
     if isinstance(value, Space):
         others = [m for m in others if m in (Space.SHARED, Space.LOCAL)]
     return others

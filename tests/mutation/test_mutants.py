@@ -1,0 +1,80 @@
+"""A small part of the mutation of verification, as a test: every mutant of a fixed sample must be noticed.
+
+The whole of it is run by `run.py` and `rules.py`; docs/mutation.md has what they found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lifting_mutants import LiftJudge
+from mutants import Mutant, is_valid, mutants_of, sampled
+from replaying import Program
+
+SAXPY = Path(__file__).resolve().parents[2] / "samples" / "saxpy.cu"
+# Whether a conversion's detour shows depends on sizes that a fast test does not have.
+LEFT_OUT = "conversion"
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return Program(SAXPY)
+
+
+def chosen(program: Program) -> list[Mutant]:
+    found = [m for m in mutants_of(program.module, program.module.functions) if m.operator != LEFT_OUT]
+    return [m for m in sampled(found, 30, seed=3) if is_valid(m, program.module)]
+
+
+def named(program: Program, *ends: str) -> Iterator[Mutant]:
+    for mutant in mutants_of(program.module, program.module.functions):
+        if mutant.name.endswith(ends):
+            yield mutant
+
+
+def test_unchanged_kernels_are_verified(program: Program) -> None:
+    assert {v.code for v in program.baseline.values()} == {None}
+
+
+def test_step_a_notices_every_mutant(program: Program) -> None:
+    mutants = chosen(program)
+    assert len(mutants) >= 25
+    survivors = [m.name for m, found in program.judge(mutants) if found.state != "killed"]
+    assert survivors == []
+
+
+def test_a_store_one_past_the_end_is_refused(program: Program) -> None:
+    """No snapshot holds the byte behind an allocation: replay looks at the padding apart."""
+    mutants = [m for m in named(program, "LT -> LE") if m.function.name == "saxpy"]
+    assert [found.how for _, found in program.judge(mutants)] == ["TM4101 overran"]
+
+
+def test_a_loop_without_end_is_stopped(program: Program) -> None:
+    mutants = list(named(program, "range/no step"))
+    assert len(mutants) == 1
+    ((_, found),) = program.judge(mutants)
+    assert found.state == "killed"
+
+
+def test_another_rounding_is_refused(program: Program) -> None:
+    """The program's data have few digits: only the variation with random floats shows a contraction."""
+    found = [found.how for _, found in program.judge(list(named(program, "reassociated/contracted")))]
+    assert found == ["TM4101 differs in a variation"] * 2
+
+
+def test_the_checks_of_a_lift_notice_its_mutants() -> None:
+    judge = LiftJudge(SAXPY)
+    assert judge.shown == {"saxpy": True, "saxpy_grid_stride": True}
+    found = [m for m in mutants_of(judge.module, judge.lifts.values()) if _can_be_wrong(m)]
+    mutants = [m for m in sampled(found, 25, seed=2) if is_valid(m, judge.module)]
+    assert len(mutants) >= 20
+    survivors = [m.name for m, found in judge.judge(mutants) if found.state != "killed"]
+    assert survivors == []
+
+
+def _can_be_wrong(mutant: Mutant) -> bool:
+    """Not conversions, and not assumptions: those that ask for too much only run the thread level."""
+    inside = mutant.name.partition("/")[2]
+    return mutant.operator != LEFT_OUT and not inside.startswith(("body0", "body1", "body2.condition"))
