@@ -42,7 +42,7 @@ _VALUES = (3, 4, 5, 6, 7)
 _BLOCKS = (2, 3, 4, 1, 5, 6, 7, 8)
 _DRAWS = 400
 _MOST_THREADS = 64
-_OTHER_LAUNCHES = 12  # for which the assumptions may fail: where none does, all must agree
+_OTHER_LAUNCHES = 16  # for which the assumptions may fail: where none does, all must agree
 _REDZONE = 3
 _EXTENTS = (16, 128, 1024)  # elements of a tensor whose extent no expression gives
 
@@ -281,20 +281,23 @@ def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
 def _other_launch(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
     """A launch that a program might make, whether or not the assumptions hold for it; they must tell.
 
-    Axes of a valid launch get fewer blocks and other block sizes; every fourth time the scalars are others.
+    In turn, each axis of a valid launch gets other blocks, fewer of them, or more where it had one thread;
+    every fourth time the scalars are others.
     """
     sizes = _choose(job, draw, number)
     if sizes is None:
         return None
-    if number % 4 == 3:
+    axis, kind = number % 4, number // 4 % 4
+    if axis == 3:
         scalars = [p for p in job.original.parameters if isinstance(p.type, ScalarType)]
         return replace(sizes, scalars={p.name: _scalar(draw, p.type, draw.randrange(2)) for p in scalars})
     grid, block = list(sizes.grid), list(sizes.block)
-    for axis in range(3):
-        if axis == number % 4 or draw.random() < 0.3:
-            more = 1 if grid[axis] * block[axis] == 1 else 0
-            grid[axis] = draw.randint(1, grid[axis] + more)
-            block[axis] = draw.randint(1, min(block[axis] + 1, 4))
+    g, b = grid[axis], block[axis]
+    others = [(2, 1), (1, 2)] * 2 if g * b == 1 else [(g, 1), (1, b), (g, max(b - 1, 1)), (max(g - 1, 1), b)]
+    grid[axis], block[axis] = others[kind]
+    for other in {0, 1, 2} - {axis}:
+        if draw.random() < 0.3:
+            block[other] = draw.randint(1, min(block[other] + 1, 4))
     return replace(sizes, grid=_size(grid), block=_size(block))
 
 
