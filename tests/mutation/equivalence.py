@@ -1,11 +1,17 @@
-"""Mutants that the C compiler proves equal: their optimised code is the original's."""
+"""Mutants that can be shown to be no fault.
+
+Their optimised code is the original's; or they differ in an assumption only, and assume at least as much.
+"""
 
 from __future__ import annotations
 
+import operator
+import random
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +19,25 @@ from mutants import Mutant
 
 from tmigrate.diagnostics import TmigrateError
 from tmigrate.emission import select
+from tmigrate.tilelang.ir.expressions import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    LaunchIndex,
+    NamedConst,
+    Unary,
+    UnaryOp,
+    Var,
+    type_of,
+)
 from tmigrate.tilelang.ir.module import Function, Module
+from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.statements import Assume
+from tmigrate.tilelang.ir.types import ScalarType
 from tmigrate.tilelang.runtime.objects import RUNTIME_HEADERS
 from tmigrate.tilelang.runtime.toolchain import ARITHMETIC_FLAGS, find_compilers, run_compiler
 from tmigrate.tilelang.targets.cpu.build import write_source
@@ -47,3 +71,81 @@ def _assembly(module: Module, options: EmitOptions) -> str:
         if done.returncode:
             raise ValueError(done.stderr.splitlines()[0])
         return _NOISE.sub("", made.read_text())
+
+
+# ---- assumptions -------------------------------------------------------------------------------------
+
+_DRAWS = 4000
+
+
+def assumes_enough(mutant: Mutant, original: Function) -> bool:
+    """Whether the mutant differs in assumptions only, and wherever its hold, the original's hold.
+
+    Stronger assumptions are no fault: where they fail, the thread-level version runs.  Shown on drawn values of
+    launch sizes (1 to 8) and parameters (-2 to 40).
+    """
+    if [s for s in mutant.function.body if not isinstance(s, Assume)] != [
+        s for s in original.body if not isinstance(s, Assume)
+    ]:
+        return False
+    changed, before = _conditions(mutant.function), _conditions(original)
+    draw = random.Random(1)
+    launch, names = _atoms([*changed, *before])
+    held = 0
+    for _ in range(_DRAWS):
+        values: dict[Expr, int] = {e: draw.choice((1, 1, 2, 3, 4, 5, 8)) for e in launch}
+        values |= {e: draw.randrange(-2, 41) for e in names}
+        try:
+            if all(_value(c, values) for c in changed):
+                held += 1
+                if not all(_value(c, values) for c in before):
+                    return False
+        except (KeyError, OverflowError):
+            return False
+    return held > 0
+
+
+def _conditions(f: Function) -> list[Expr]:
+    return [s.condition for s in f.body if isinstance(s, Assume)]
+
+
+def _atoms(conditions: Iterable[Expr]) -> tuple[list[Expr], list[Expr]]:
+    found = dict.fromkeys(it for c in conditions for it in walk(c) if isinstance(it, Expr))
+    launch: list[Expr] = [e for e in found if isinstance(e, LaunchIndex)]
+    return launch, [e for e in found if isinstance(e, Var)]
+
+
+def _value(e: Expr, values: Mapping[Expr, int]) -> int:
+    """A condition's value; KeyError for what this does not know."""
+    if e in values:
+        return values[e]
+    if isinstance(e, Const | NamedConst):
+        return int(e.value)
+    if isinstance(e, Cast):
+        t = type_of(e)
+        assert isinstance(t, ScalarType)
+        return _wrapped(_value(e.operand, values), t)
+    if isinstance(e, Unary):
+        inner = _value(e.operand, values)
+        return int(not inner) if e.op is UnaryOp.NOT else -inner
+    if isinstance(e, Binary | Compare):
+        return int(_OPERATIONS[e.op](_value(e.left, values), _value(e.right, values)))
+    raise KeyError(e)
+
+
+def _wrapped(value: int, t: ScalarType) -> int:
+    value &= (1 << t.bits) - 1
+    return value - (1 << t.bits) if t.is_signed and value >> (t.bits - 1) else value
+
+
+_OPERATIONS: dict[Enum, Callable[[int, int], int]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUB: operator.sub,
+    BinaryOp.MUL: operator.mul,
+    CompareOp.EQ: operator.eq,
+    CompareOp.NE: operator.ne,
+    CompareOp.LT: operator.lt,
+    CompareOp.LE: operator.le,
+    CompareOp.GT: operator.gt,
+    CompareOp.GE: operator.ge,
+}

@@ -482,7 +482,17 @@ def commute(a: Node, b: Node) -> bool:
     first, second = _uses(a), _uses(b)
     if first is None or second is None:
         return False
+    if _EVERY_ARRAY in first[1] | second[1]:
+        return not (_arrays(a) or _arrays(b))
     return not (first[1] & (second[0] | second[1]) or second[1] & first[0])
+
+
+_EVERY_ARRAY = "every array"  # what a barrier orders
+
+
+def _arrays(root: Node) -> bool:
+    """Whether a statement touches memory."""
+    return any(isinstance(it, Subscript | Member | AddressOf) for it in walk(root))
 
 
 def _uses(root: Node) -> tuple[set[str], set[str]] | None:
@@ -490,8 +500,12 @@ def _uses(root: Node) -> tuple[set[str], set[str]] | None:
     reads: set[str] = set()
     writes: set[str] = set()
     for it in walk(root):
-        if has_trait(it, Trait.JUMPS) or (isinstance(it, Call) and not _is_pure(it)):
+        if has_trait(it, Trait.JUMPS):
             return None
+        if isinstance(it, Call) and not _is_pure(it):
+            if it.callee != "syncthreads":
+                return None
+            writes.add(_EVERY_ARRAY)
         if isinstance(it, Assign):
             writes.add(_storage(it.target))
         writes.update(v.name for v in bindings_of(it) if isinstance(v, Var))

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from equivalence import is_equal_code
+from equivalence import assumes_enough, is_equal_code
 from lifting_mutants import LiftJudge
 from mutants import Mutant, is_valid, mutants_of, sampled
 from replaying import Found, Program
@@ -121,7 +121,7 @@ def lifted(source: Path, options: argparse.Namespace, deadline: float) -> None:
 
 
 def mark_equivalent(source: Path, path: Path) -> None:
-    """Ask the C compiler about a program's survivors, and say so in their rows of the results file.
+    """Mark the survivors of a program that can be shown to be no fault.
 
     Rows of mutants that the operators do not make any more are left out.
     """
@@ -138,14 +138,18 @@ def mark_equivalent(source: Path, path: Path) -> None:
             made.add(mutant.name)
             name = mutant.function.name
             kernels = [k.name for k in around.kernels if name in {k.name, *called_functions(around, [k])}]
-            if mutant.name in survivors and is_equal_code(mutant, around, kernels, options):
+            if mutant.name not in survivors:
+                continue
+            before = around.function(name)
+            assert before is not None
+            if is_equal_code(mutant, around, kernels, options) or assumes_enough(mutant, before):
                 equal.add(mutant.name)
     rows = [r for r in rows if r["program"] != source.stem or r["mutant"] in made]
     for row in rows:
         if row["program"] == source.stem and row["mutant"] in equal and row["state"] == "survived":
             row["state"] = "equivalent"
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    print(f"{source.stem}: {len(equal)} of {len(survivors)} survivors compile to the same code", flush=True)
+    print(f"{source.stem}: {len(equal)} of {len(survivors)} survivors are no fault", flush=True)
 
 
 def _groups(mutants: list[Mutant], size: int) -> Iterator[list[Mutant]]:
