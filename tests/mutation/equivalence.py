@@ -81,8 +81,8 @@ _DRAWS = 4000
 def assumes_enough(mutant: Mutant, original: Function) -> bool:
     """Whether the mutant differs in assumptions only, and wherever its hold, the original's hold.
 
-    Stronger assumptions are no fault: where they fail, the thread-level version runs.  Shown on drawn values of
-    launch sizes (1 to 8) and parameters (-2 to 40).
+    Stronger assumptions are no fault: where they fail, the thread-level version runs.  Shown on drawn values:
+    1 to 8 for launch sizes, -2 to 40 for parameters.
     """
     if [s for s in mutant.function.body if not isinstance(s, Assume)] != [
         s for s in original.body if not isinstance(s, Assume)

@@ -79,7 +79,7 @@ def test_the_checks_of_a_lift_notice_its_mutants() -> None:
 
 
 def _can_be_wrong(mutant: Mutant, original: Function) -> bool:
-    """Not what differs by a rounding that the allowance of step (b) covers, nor assumes more than is needed."""
+    """Not roundings that the allowance of step (b) covers, nor assumptions of more than is needed."""
     if mutant.operator in ("conversion", "reassociated"):
         return False
     return not assumes_enough(mutant, original)
