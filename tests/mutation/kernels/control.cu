@@ -119,7 +119,7 @@ template <int N, class T, class F> __global__ void apply(const T *x, T *y, int n
         if (i + k < n) y[i + k] = f(x[i + k]);
 }
 
-int main() {
+int main(int argc, char **) {
     const int n = 75, block = 32, grid = 3;
     int *a, *out;
     float *x, *y;
@@ -137,7 +137,7 @@ int main() {
     apply<1><<<grid, block>>>(x, y, n, Affine{2.0f, -1.0f});
     apply<2><<<2, block>>>(x, y, n, Chain<Affine, Clamp<float>>{{3.0f, 0.5f}, {-1.0f, 2.0f}});
     apply<1><<<grid, block>>>(a, out, n, Clamp<int>{-5, 20});
-    float shift = 0.25f;
+    float shift = 0.25f * argc;
     apply<1><<<grid, block>>>(x, y, n, [=] __device__(float v) { return v * shift - 1.0f; });
     cudaDeviceSynchronize();
     printf("control %d\n", out[0]);

@@ -80,7 +80,7 @@ int main() {
     }
     axpy<<<4, 32>>>(101, 1.7f, x, y);
     strided<<<2, 32>>>(a, b, 201);
-    product<<<dim3(3, 4), dim3(8, 4)>>>(x, y, z, 13, 19, 11);
+    product<<<dim3(3, 2), dim3(8, 8)>>>(x, y, z, 13, 19, 11);
     stencil<<<dim3(4, 6), dim3(8, 4)>>>(x, y);
     transpose<<<dim3(4, 6), dim3(8, 4)>>>(d, e, 21, 27);
     volume<<<dim3(2, 3, 3), dim3(4, 2, 2)>>>(x, z, 7, 5, 6);
