@@ -1,4 +1,4 @@
-"""What C++ leaves undefined and a GPU defines otherwise is reported, with its line, where a kernel does it."""
+"""What C++ leaves undefined and a GPU defines otherwise is reported with its line where a kernel does it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ int main() {
 
 @pytest.mark.parametrize(
     ("number", "shift", "lines"),
-    [("7.0f", "3", []), ("-1.0f", "3", [5]), ("5e9f", "3", [5]), ("7.0f", "32", [6]), ("-2.0f", "40", [5, 6])],
+    [("7.0f", "3", []), ("-1.f", "3", [5]), ("5e9f", "3", [5]), ("7.f", "32", [6]), ("-2.f", "40", [5, 6])],
 )
 def test_undefined_conversions_and_shifts_are_reported(
     tmp_path: Path, number: str, shift: str, lines: list[int]
