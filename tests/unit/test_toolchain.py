@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -135,6 +136,33 @@ def test_zig_announces_the_build_of_its_library_once(cache: Path, tmp_path: Path
         assert len(told) == 2
     finally:
         compilers.set_announcer(before)
+
+
+def test_links_that_wait_for_the_build_of_zigs_library_do_not_announce_it_again(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    started = threading.Barrier(2)
+
+    @contextmanager
+    def tell(message: str) -> Iterator[None]:
+        told.append(message)
+        yield
+
+    @contextmanager
+    def locked(name: str) -> Iterator[None]:
+        started.wait(timeout=10)  # both found the library missing
+        with lock:
+            yield
+
+    lock = threading.Lock()
+    compiler = Compiler((str(script(tmp_path / "bin", "zig", "exit 0")), "c++"), "zig", "c++", "zig 0", "id")
+    monkeypatch.setattr(compilers, "_announcer", tell)
+    monkeypatch.setattr(compilers, "locked", locked)
+    with ThreadPoolExecutor(2) as pool:
+        links = [pool.submit(compilers.run_compiler, compiler, [f"{n}.cpp", "-o", n]) for n in ("a", "b")]
+        assert [link.result().returncode for link in links] == [0, 0]
+    assert len(told) == 1
 
 
 def test_an_object_exports_what_it_marks_and_nothing_else(cache: Path) -> None:

@@ -265,8 +265,11 @@ def _first_link(
     mark = cache_folder("zig") / f"ready-{content_key([compiler.identity, *setting])}"
     if mark.exists():
         return _run(compiler, words, timeout, cwd, standard_input)
-    with locked("zig"), announce(f"Building the C++ library of {compiler.version} (once, about a minute)"):
-        done = _run(compiler, words, timeout + 900.0, cwd, standard_input)
-    if done.returncode == 0:
-        write_atomically(mark, b"")
-    return done
+    with locked("zig"):
+        if not mark.exists():  # else someone built it while this one waited for the lock
+            with announce(f"Building the C++ library of {compiler.version} (once, a minute or two)"):
+                done = _run(compiler, words, timeout + 900.0, cwd, standard_input)
+            if done.returncode == 0:
+                write_atomically(mark, b"")
+            return done
+    return _run(compiler, words, timeout, cwd, standard_input)
