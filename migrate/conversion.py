@@ -13,14 +13,13 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
-from tmigrate.emission import select, texts_of, through_text
+from tmigrate.emission import lifted_module, texts_of, through_text
+from tmigrate.on_disk import check_edits, from_disk, judged_as_written, kernel_files
 from tmigrate.options import ConvertOptions
 from tmigrate.patching import refuse_patch
 from tmigrate.planning import KernelPlan, Plan, plan_file
 from tmigrate.results import InputResult, KernelResult, Level, Status, worst
 from tmigrate.settings import find_settings, write_stub
-from tmigrate.tilelang.ir.module import Module
-from tmigrate.tilelang.text.parser import parse_module
 from tmigrate.tilelang.text.printer import print_function
 from tmigrate.verification.judging import Judged, judge_all, unverified
 
@@ -92,14 +91,16 @@ def verify_file(path: Path, options: ConvertOptions) -> InputResult:
     plan = plan_file(path, options)
     if not plan.parsed:
         return InputResult(path=str(path), diagnostics=plan.diagnostics, parsed=False)
-    plan = from_disk(plan, options)
-    plan, judged = _judge(plan, options)
+    tile_file = kernel_files(path, options)[1]
+    plan = check_edits(plan, from_disk(plan, options), tile_file)
+    _, found = _judge(plan, options)
+    judged = {k.name: judged_as_written(found[k.name], k, tile_file) for k in plan.kernels if k.name in found}
     return _result(path, plan, judged)
 
 
 @with_settings
 def run_file(path: Path, options: ConvertOptions) -> int:
-    """Build the program with regenerated kernels and run it; its exit status."""
+    """Build the program with its kernels, as the outputs have them where there are any, and run it."""
     from tmigrate.regenerated import run_program
 
     plan = plan_file(path, options)
@@ -107,33 +108,9 @@ def run_file(path: Path, options: ConvertOptions) -> int:
         from tmigrate.diagnostics import SourceError
 
         raise SourceError(plan.diagnostics)
-    return run_program(from_disk(plan, options), options)
-
-
-def from_disk(plan: Plan, options: ConvertOptions) -> Plan:
-    """The plan with the kernels as the output folder has them, if it does; a person may have edited them."""
-    folder = options.output_folder(plan.source)
-    stem = plan.source.stem
-    thread_file, tile_file = folder / f"{stem}_thread.py", folder / f"{stem}_tile.py"
-    if not (thread_file.exists() and tile_file.exists()):
-        return plan
-    thread = parse_module(thread_file.read_text(), plan.module.name, file=str(thread_file))
-    tile = parse_module(tile_file.read_text(), plan.module.name, file=str(tile_file))
-    kernels = tuple(_as_written(k, thread, tile) for k in plan.kernels)
-    return replace(plan, module=thread, kernels=kernels)
-
-
-def _as_written(kernel: KernelPlan, thread: Module, tile: Module) -> KernelPlan:
-    from tmigrate.planning import LiftPlan
-    from tmigrate.tilelang.ir.module import Level as IrLevel
-
-    function, written = thread.function(kernel.name), tile.function(kernel.name)
-    if kernel.function is None or function is None:
-        return kernel
-    if written is None or written.level is IrLevel.THREAD:
-        return replace(kernel, function=function, lift=None)
-    planned = kernel.lift or LiftPlan(written, (), (), "unchecked", False)
-    return replace(kernel, function=function, lift=replace(planned, function=written))
+    if any(file.exists() for file in kernel_files(path, options)):
+        plan = from_disk(plan, options)
+    return run_program(plan, options)
 
 
 def _judge(plan: Plan, options: ConvertOptions) -> tuple[Plan, Mapping[str, Judged]]:
@@ -141,7 +118,7 @@ def _judge(plan: Plan, options: ConvertOptions) -> tuple[Plan, Mapping[str, Judg
     if not options.execute:
         return _drop_unchecked(plan), {k.name: unverified(k) for k in plan.kernels if k.function}
     thread = through_text(plan.module)
-    lifted = through_text(select(plan.module, plan.lifts.values())) if plan.lifts else None
+    lifted = lifted_module(plan)
     judged = judge_all(plan, thread, lifted, options)
     dropped = {
         name: (found.lift_code or "TM4102", found.lift_reason or "")
@@ -197,7 +174,9 @@ def kernel_result(kernel: KernelPlan, plan: Plan, judged: Judged | None) -> Kern
         assumptions=shown.assumptions if shown else (),
         lines_after=len(print_function(written, plan.module).splitlines()),
     )
-    return found if judged is None else judged.apply(found)
+    found = found if judged is None else judged.apply(found)
+    # What disagreed is not bit-exact, whatever its other launches gave.
+    return replace(found, max_ulp=None, bit_exact=None) if found.status is Status.REFUSED else found
 
 
 def _merged(instances: list[KernelResult]) -> KernelResult:

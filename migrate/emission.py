@@ -53,6 +53,13 @@ def tile_module(thread: Module, lifts: Mapping[str, Function]) -> Module:
     return select(thread, kernels)
 
 
+def lifted_module(plan: Plan) -> Module | None:
+    """The plan's lifted kernels with all that they use, as they get compiled; None where there are none."""
+    if not plan.lifts:
+        return None
+    return through_text(select(plan.tile or plan.module, plan.lifts.values()))
+
+
 def select(module: Module, kernels: Iterable[Function]) -> Module:
     """A module of these kernels with the functions, constants, structs and variables that they use."""
     roots = list(kernels)

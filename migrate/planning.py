@@ -57,13 +57,17 @@ class KernelPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All kernels of a file; `parsed` is false where the source could not be understood at all."""
+    """All kernels of a file; `parsed` is false where the source could not be understood at all.
+
+    `tile` is NAME_tile.py as it was read from the disk: the lifts and the helpers that they call stand in it.
+    """
 
     source: Path
     module: Module
     kernels: tuple[KernelPlan, ...]
     diagnostics: tuple[Diagnostic, ...]
     parsed: bool = True
+    tile: Module | None = None
 
     @property
     def lifts(self) -> Mapping[str, Function]:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, RefusedError
-from tmigrate.emission import select, through_text
+from tmigrate.emission import lifted_module, through_text
 from tmigrate.options import ConvertOptions
 from tmigrate.oracle import build
 from tmigrate.planning import Plan
@@ -32,7 +32,7 @@ def run_program(plan: Plan, options: ConvertOptions) -> int:
             or Diagnostic("TM4120", f"kernel {refused[0].name} was not converted", refused[0].location)
         )
     thread = through_text(plan.module)
-    lifted = through_text(select(plan.module, plan.lifts.values())) if plan.lifts else None
+    lifted = lifted_module(plan)
     with ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory(prefix="tmigrate-") as name:
         program = pool.submit(build, plan.source, compile_flags(options), mode="run")
         converted = build_for_run(thread, lifted)

@@ -14,7 +14,8 @@ CODES: tuple[Code, ...] = (
         "TM4102",
         "the lift disagrees with the thread-level version",
         "The lifted version left values outside the derived error bound, or other bytes on small-integer "
-        "data. The lift is dropped; the kernel stays at thread level.",
+        "data. The lift is dropped; the kernel stays at thread level. `verify` refuses the kernel: its lift "
+        "stands in NAME_tile.py, which was edited.",
     ),
     Code(
         "TM4103",
@@ -79,7 +80,7 @@ CODES: tuple[Code, ...] = (
         "TM4114",
         "the bounded check found a difference",
         "Run on small sizes in exact arithmetic, the lifted version differs from the thread-level one. "
-        "The lift is dropped.",
+        "The lift is dropped; where it was edited, `verify` refuses the kernel.",
     ),
     Code(
         "TM4115",
@@ -92,6 +93,14 @@ CODES: tuple[Code, ...] = (
         "    y[threadIdx.x] = x[at[threadIdx.x] - 100];\n}",
         good='[kernel."pick"]\ngrid = [1]\nblock = [64]\nsizes = {at = 64, x = 50, y = 64}\n'
         "ranges = {at = [100, 149]}",
+    ),
+    Code(
+        "TM4116",
+        "an output lacks a kernel",
+        "`verify` judges NAME_thread.py and NAME_tile.py as they stand on the disk. One of them is missing, "
+        "or does not have this kernel: it was removed, or refused when the file was written.",
+        bad="tmigrate convert solver.cu -o out\ntmigrate verify solver.cu",
+        good="tmigrate convert solver.cu -o out\ntmigrate verify solver.cu -o out",
     ),
     Code(
         "TM4120",
