@@ -289,7 +289,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM2053",
         "a launch index above the thread level",
-        "A loop-level kernel has no threads: `threadIdx` and its kin stand only in `assume`.",
+        "A loop-level kernel has no threads: `gridDim` and `blockDim` stand only in `assume`, which is asked "
+        "once a launch, `threadIdx` and `blockIdx` nowhere.",
         bad="i = i32(threadIdx.x)",
         good="for i in parallel(range(n)):",
     ),

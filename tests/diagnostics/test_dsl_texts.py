@@ -60,6 +60,7 @@ WRONG = [
     (LOOP, "    A[0] = 1.0", "TM2005", 8, 5),
     (LOOP, "    syncthreads()", "TM2054", 8, 5),
     (LOOP, "    i = i64(threadIdx.x)", "TM2053", 8, 5),
+    (LOOP, "    assume(i32(blockIdx.x) < 4)", "TM2053", 8, 5),
     (LOOP, "    B = A + A", "TM2057", 8, 5),
     (LOOP, "    B = softmax(A)", "TM2005", 8, 9),
     (LOOP, "    B = A @ A", "TM2005", 8, 9),

@@ -247,7 +247,8 @@ class Statements(Tensors):
         return Return(None if self.result == VOID else self.expr(self.result, 2))
 
     def assumption(self, depth: int) -> Stmt:
-        size = LaunchIndex(self.choice(tuple(LaunchIndexKind)), self.integer(0, 2))
+        kinds = (LaunchIndexKind.GRID_SIZE, LaunchIndexKind.BLOCK_SIZE)
+        size = LaunchIndex(self.choice(kinds), self.integer(0, 2))
         return Assume(Compare(self.choice(tuple(CompareOp)), size, self.expr(U32, 1)))
 
     def comment(self, depth: int) -> Stmt:

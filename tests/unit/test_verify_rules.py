@@ -16,6 +16,8 @@ from tmigrate.tilelang.ir.expressions import (
     Bitcast,
     Call,
     Cast,
+    Compare,
+    CompareOp,
     Const,
     Expr,
     LaunchIndex,
@@ -106,6 +108,7 @@ def nested(depth: int) -> Expr:
 
 
 F = module(thread(STORE))
+THREAD_X = LaunchIndex(LaunchIndexKind.THREAD, 0)
 KERNEL = Function("k", (), (), FunctionKind.KERNEL, Level.THREAD)
 counting = For(Var("i", I32), ZERO, n, ONE, ())
 WRONG: list[tuple[str, Module]] = [
@@ -187,7 +190,8 @@ WRONG: list[tuple[str, Module]] = [
     ("results", module(thread(result=F32))),
     ("comments", module(thread(Comment("two\nlines")))),
     ("depth", value(nested(80), F32)),
-    ("no launch indices", module(loop(Declare(Var("t", U32), LaunchIndex(LaunchIndexKind.THREAD, 0))))),
+    ("no launch indices", module(loop(Declare(Var("t", U32), THREAD_X)))),
+    ("no launch indices", module(loop(Assume(Compare(CompareOp.EQ, THREAD_X, THREAD_X))))),
     ("no barriers", module(loop(Evaluate(Call("syncthreads", (), VOID))))),
     ("no barriers", module(loop(Allocate(Var("s", ArrayType(F32, (4,))), Space.SHARED)))),
     ("no pointers", module(replace(loop(), parameters=(p,)))),

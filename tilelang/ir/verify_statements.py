@@ -12,6 +12,7 @@ from tmigrate.tilelang.ir.expressions import (
     Expr,
     Extent,
     LaunchIndex,
+    LaunchIndexKind,
     MakeArray,
     PointerAdd,
     PointerDifference,
@@ -184,9 +185,13 @@ def comments(view: View) -> Iterator[Finding]:
 
 
 def no_launch_indices(view: View) -> Iterator[Finding]:
-    """Above the thread level a launch index stands only in `assume`."""
+    """Above the thread level the launch's sizes stand only in `assume`, indices of threads nowhere.
+
+    `assume(i32(gridDim.x * blockDim.x) >= n)` is asked once, before any thread is there.
+    """
     for visit, e in view.of(LaunchIndex):
-        if not any(isinstance(around.node, Assume) for around in visit.ancestors()):
+        is_size = e.kind in (LaunchIndexKind.GRID_SIZE, LaunchIndexKind.BLOCK_SIZE)
+        if not is_size or not any(isinstance(around.node, Assume) for around in visit.ancestors()):
             yield Finding(f"`{e.kind.value}` above the thread level", visit, "use a parallel range")
 
 
