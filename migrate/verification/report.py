@@ -24,6 +24,7 @@ class Step:
     verdict: str
     mismatch: Mapping[str, Any] = field(default_factory=dict)
     printed: str = "equal"
+    order: str = ""  # "descending": only with blocks and threads in this order
     max_ulp: float = 0.0
     max_error_ratio: float = 0.0
     floats: int = 0
@@ -38,6 +39,10 @@ class Step:
 
     def describe(self) -> str:
         """The disagreement in a sentence."""
+        when = f", with threads in {self.order} order" if self.order else ""
+        return self._describe() + when
+
+    def _describe(self) -> str:
         if self.verdict in AGREE:
             return "the printed lines differ"
         if self.verdict == "crashed":
@@ -167,6 +172,7 @@ def _step(found: dict[str, Any] | None) -> Step | None:
         verdict=found["verdict"],
         mismatch=found.get("mismatch") or {},
         printed=found.get("printed", "equal"),
+        order=str(found.get("order") or ""),
         max_ulp=float(found.get("max_ulp") or 0.0),
         max_error_ratio=float(found.get("max_error_ratio") or 0.0),
         floats=int(found.get("floats") or 0),

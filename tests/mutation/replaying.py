@@ -186,7 +186,8 @@ def _reason(verdict: Verdict, replayed: Replay, kernel: Function) -> str:
     if not bad or bad[0].thread is None:
         return f"{verdict.code} the process hung or died"
     kind = "print" if bad[0].thread.printed == "differs" else bad[0].thread.verdict
-    return f"{verdict.code} {kind}{' in a variation' if all(k.variation for k in bad) else ''}"
+    order = " backwards" if bad[0].thread.order else ""
+    return f"{verdict.code} {kind}{order}{' in a variation' if all(k.variation for k in bad) else ''}"
 
 
 def _named(module: Module, name: str) -> Function:

@@ -16,7 +16,8 @@ from replaying import Program
 
 from tmigrate.tilelang.ir.module import Function
 
-SAXPY = Path(__file__).resolve().parents[2] / "samples" / "saxpy.cu"
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+SAXPY = SAMPLES / "saxpy.cu"
 # Whether a conversion's detour shows depends on sizes that a fast test does not have.
 LEFT_OUT = "conversion"
 
@@ -65,6 +66,14 @@ def test_another_rounding_is_refused(program: Program) -> None:
     """The program's data have few digits: only the variation with random floats shows a contraction."""
     found = [found.how for _, found in program.judge(list(named(program, "reassociated/contracted")))]
     assert found == ["TM4101 differs in a variation"] * 2
+
+
+def test_stores_of_two_threads_to_one_place_are_refused() -> None:
+    """All threads fill the tile's edges: ascending, the right one comes last; backwards it does not."""
+    program = Program(SAMPLES / "stencil.cu")
+    mutants = [m for m in named(program, "its body only") if m.name.startswith("stencil_tiled/body6.then")]
+    found = {m.name.split("/")[1]: found.how for m, found in program.judge(mutants)}
+    assert found["body6.then2"] == found["body6.then4"] == "TM4101 differs backwards"
 
 
 def test_the_checks_of_a_lift_notice_its_mutants() -> None:

@@ -134,7 +134,7 @@ std::string Version::resolve() {
 }
 
 int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,
-                 Call &call) {
+                 Call &call, unsigned modes) {
   tm_services services = {&call, print, extent, nullptr, note};
   tm_launch described = {{launch.grid.x, launch.grid.y, launch.grid.z},
                          {launch.block.x, launch.block.y, launch.block.z},
@@ -142,7 +142,8 @@ int call_version(const Version &version, const Launch &launch, void *const *argu
                          version.object->addresses.data(),
                          coverage,
                          &services,
-                         (uint32_t)launch.kernel->count};
+                         (uint32_t)launch.kernel->count,
+                         modes};
   return version.function(&described, arguments);
 }
 

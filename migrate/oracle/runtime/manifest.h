@@ -59,9 +59,9 @@ struct Call {
   std::vector<std::string> reports; /* JSON objects */
   bool to_stdout = false;
 };
-/* Calls a resolved version; its return value. */
+/* Calls a resolved version; its return value.  `modes`: bits of tm_launch.modes. */
 int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,
-                 Call &call);
+                 Call &call, unsigned modes = 0);
 
 }  // namespace tm_oracle
 #endif

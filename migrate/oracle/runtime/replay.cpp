@@ -80,16 +80,18 @@ void skip(Entry_of_kernel *entry, const std::string &name, const char *reason) {
 }
 
 /* The first three launches of a configuration, then those numbered by powers of two. */
-bool sampled(Entry_of_kernel &entry, const Launch &launch) {
+bool sampled(Entry_of_kernel &entry, const Launch &launch, bool *first) {
   const unsigned number = ++entry.configurations[triple(launch.grid) + triple(launch.block) + std::to_string(launch.shared)];
+  *first = number == 1;
   return number <= 3 || (number & (number - 1)) == 0;
 }
 
 /* One comparison in progress. */
 class Comparison {
  public:
-  Comparison(Entry_of_kernel &entry, const Launch &launch, const char *variation = "")
-      : entry(entry), launch(launch), before(Snapshot::take()), variation(variation) {}
+  /* `thorough`: the first launch of its configuration, on which step (a) is also run backwards. */
+  Comparison(Entry_of_kernel &entry, const Launch &launch, bool thorough, const char *variation = "")
+      : entry(entry), launch(launch), before(Snapshot::take()), thorough(thorough), variation(variation) {}
 
   const Snapshot &start() const { return before; }
 
@@ -111,6 +113,8 @@ class Comparison {
       run_schedules();
       bool agrees = false;
       thread = run_thread(&agrees);
+      const std::string backwards = agrees && thorough ? run_backwards() : "";
+      if (!backwards.empty()) thread = backwards, agrees = false;
       if (agrees && entry.lifted.listed()) lifted = run_lifted();
       if (agrees && entry.lifted.listed() && entry.integers && inputs) integers = run_integers();
       after.restore();
@@ -131,9 +135,11 @@ class Comparison {
   Entry_of_kernel &entry;
   const Launch &launch;
   Snapshot before, after;
+  const bool thorough;
   const char *variation;
   Mask mask;
   std::string printed;
+  bool prints_vary = false; /* the original's lines depend on the schedule */
   double seconds = 0; /* of the processor, for the original */
   std::unique_ptr<ShadowMemory> inputs;
 
@@ -151,18 +157,23 @@ class Comparison {
   }
 
   void run_schedules() {
-    for (unsigned seed = 1; seed < replay().schedules; ++seed) {
-      begin("schedule");
-      before.restore();
-      std::string ignored;
-      captured_output = &ignored;
-      emulate(launch, seed);
-      captured_output = nullptr;
-      mask.add_differences(after);
-    }
+    for (unsigned seed = 1; seed < replay().schedules; ++seed) run_schedule(seed);
   }
 
-  Outcome call(Version &version, void *const *arguments, unsigned char *coverage) const {
+  /* The original under another schedule: what differs is left out of comparisons.  False where it ended early. */
+  bool run_schedule(unsigned seed) {
+    begin("schedule");
+    before.restore();
+    std::string lines;
+    captured_output = &lines;
+    const bool ended = emulate(launch, seed);
+    captured_output = nullptr;
+    mask.add_differences(after);
+    prints_vary |= std::strcmp(compare_printed(printed, lines), "differs") == 0;
+    return ended;
+  }
+
+  Outcome call(Version &version, void *const *arguments, unsigned char *coverage, unsigned modes = 0) const {
     Outcome outcome;
     outcome.fault = version.resolve();
     if (!outcome.fault.empty()) return outcome;
@@ -171,13 +182,14 @@ class Comparison {
       const Launch &launch;
       void *const *arguments;
       unsigned char *coverage;
+      unsigned modes;
       Outcome &outcome;
-    } work{version, launch, arguments, coverage, outcome};
+    } work{version, launch, arguments, coverage, modes, outcome};
     limit_time(2 + 50 * seconds);
     outcome.signal = guarded(
         [](void *data) {
           Work &w = *static_cast<Work *>(data);
-          w.outcome.result = call_version(w.version, w.launch, w.arguments, w.coverage, w.outcome.call);
+          w.outcome.result = call_version(w.version, w.launch, w.arguments, w.coverage, w.outcome.call, w.modes);
         },
         &work, &outcome.address);
     limit_time(0);
@@ -238,6 +250,35 @@ class Comparison {
     std::string text = std::string("{\"verdict\": \"") + (*agrees ? "equal" : "differs") + "\", \"printed\": \"" + lines + "\"";
     if (mismatch.found()) text += ", \"mismatch\": " + mismatch_text(after, mismatch);
     return text + reports_text(o);
+  }
+
+  /* Step (a) with blocks and threads in descending order, by the same rules: a barrier that the conversion lost, or
+   * two threads that it lets write one place, may show only then.  Empty where nothing contradicts; else the result.
+   * A mismatch counts only where six schedules of the original agree.  That it waits or traps does not count: threads
+   * may wait for those that come earlier. */
+  std::string run_backwards() {
+    begin("thread");
+    before.restore();
+    Outcome o = call(entry.thread, launch.kernel->arguments, nullptr, TM_DESCENDING);
+    const std::string failed = failure(o);
+    if (o.signal == SIGVTALRM || (!o.signal && o.result != TM_OK)) return "";
+    if (!failed.empty()) return "{" + failed + ", \"order\": \"descending\"" + reports_text(o);
+    if (agrees_backwards(o)) return "";
+    const Snapshot found = Snapshot::take();
+    for (unsigned seed = replay().schedules; seed < 6; ++seed)
+      if (!run_schedule(seed)) return "";
+    found.restore();
+    if (agrees_backwards(o)) return "";
+    const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
+    std::string text = "{\"verdict\": \"differs\", \"order\": \"descending\"";
+    text += ", \"printed\": \"" + std::string(prints_vary ? "equal" : compare_printed(printed, o.call.printed)) + "\"";
+    if (mismatch.found()) text += ", \"mismatch\": " + mismatch_text(after, mismatch);
+    return text + reports_text(o);
+  }
+
+  bool agrees_backwards(const Outcome &o) const {
+    const bool prints = prints_vary || std::strcmp(compare_printed(printed, o.call.printed), "differs") != 0;
+    return prints && !compare_exactly(after, mask, FloatArrays(entry, launch)).found();
   }
 
   std::string run_lifted() {
@@ -322,15 +363,15 @@ static bool dispatch_variation(const Launch &launch) {
   Variations &variations = *current_variations;
   Launch varied = launch;
   varied.grid = variations.grid(launch);
-  Comparison(variations.entry(), varied, variations.name()).run();
+  Comparison(variations.entry(), varied, variations.is_thorough(), variations.name()).run();
   if (variations.next()) return true;
   _exit(0);
 }
 
 /* The original's launch, the comparison, and in a child what else the launch might have been. */
-static bool compare(Entry_of_kernel &entry, const Launch &launch) {
+static bool compare(Entry_of_kernel &entry, const Launch &launch, bool thorough) {
   const auto began = std::chrono::steady_clock::now();
-  Comparison comparison(entry, launch);
+  Comparison comparison(entry, launch, thorough);
   comparison.run();
   if (entry.varied >= 2) return false;
   ++entry.varied;
@@ -364,13 +405,14 @@ bool dispatch(const Launch &launch) {
   Entry_of_kernel &entry = found->second;
   ++entry.launches;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - state.start;
-  const char *reason = spent.count() > state.seconds ? "budget" : !sampled(entry, launch) ? "sampling" : nullptr;
+  bool first = false;
+  const char *reason = spent.count() > state.seconds ? "budget" : !sampled(entry, launch, &first) ? "sampling" : nullptr;
   if (reason) {
     skip(&entry, launch.name, reason);
     emulate(launch, 0);
     return false;
   }
-  return compare(entry, launch);
+  return compare(entry, launch, first);
 }
 
 }  // namespace tm_oracle

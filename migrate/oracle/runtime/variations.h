@@ -24,6 +24,7 @@ class Variations {
   Variations(Entry_of_kernel &entry, const Launch &launch, const Snapshot &before, bool cheap);
   Entry_of_kernel &entry() const { return kernel; }
   const char *name() const { return list[at].name.c_str(); }
+  bool is_thorough() const { return list[at].grid.x != 0; } /* other threads run, not the same on other data */
   dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
   /* Puts memory and scalars back and applies the next variation; false where none is left. */
   bool next();

@@ -80,6 +80,8 @@ def write_source(module: Module, options: EmitOptions = NATIVE) -> Source:
         instrumented, points = insert_coverage(module)
     in_order = _in_order(instrumented)
     most = max((len(p) for p in points.values()), default=0)
+    if any(has_spin_wait(f) for f in module.functions):
+        options = replace(options, reversible=False)
     return Source(render(lower(instrumented), options, in_order, most), module, points)
 
 

@@ -204,6 +204,8 @@ class FunctionWriter(StatementWriter):
         coverage = f", .coverage = {cover}" if self.context.options.coverage else ""
         launch = ".launch = tm_w->work.launch"
         self.write(f"tm_frame tm_frame_of_piece = {{{launch}{coverage}}}, *const tm_f = &tm_frame_of_piece;")
+        if self.context.options.reversible:
+            self.write("const bool tm_descending = (tm_f->launch->modes & TM_DESCENDING) != 0;")
         for field_name, declarator in self._captures(captured):
             self.write(f"{self._restrict(declarator, captured)} = tm_w->{field_name};")
         self._prologue((loop,))
@@ -232,7 +234,10 @@ class FunctionWriter(StatementWriter):
         with self.indented():
             start, step = self.value(loop.start), self.value(loop.step)
             plain = (start, step) in (("0", "1"), ("0ll", "1ll"))
-            self.write(f"{t} {name} = ({t}){'tm_i' if plain else f'({start} + tm_i * {step})'};")
+            turn = "tm_i"
+            if self.context.options.reversible and loop.kind is LoopKind.BLOCKS:
+                turn = "(tm_descending ? tm_begin + tm_end - 1 - tm_i : tm_i)"
+            self.write(f"{t} {name} = ({t}){turn if plain else f'({start} + {turn} * {step})'};")
             if self.context.options.fill_shared and loop.kind is LoopKind.BLOCKS:
                 self._fill_shared(loop)
             self.thread_body(loop.body)

@@ -18,6 +18,7 @@ from tmigrate.tilelang.ir.types import PointerType, ScalarType, StructType, Tens
 from tmigrate.tilelang.targets.cpu.build import BuiltObject
 
 OK, ASSUMPTION_FAILED, TRAPPED = 0, 1, 2
+DESCENDING = 1  # a bit of `tm_launch.modes`
 
 _PRINT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _EXTENT = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
@@ -57,6 +58,7 @@ class Launch(ctypes.Structure):
         ("coverage", ctypes.c_void_p),
         ("services", ctypes.POINTER(Services)),
         ("argument_count", ctypes.c_uint32),
+        ("modes", ctypes.c_uint32),
     ]
 
 
@@ -128,13 +130,15 @@ def prepare(
     parallel: int = 0,
     extent: Callable[[int], int] | None = None,
     result: np.ndarray[Any, Any] | None = None,
+    modes: int = 0,
 ) -> PreparedLaunch:
     """Lay out a launch.
 
     `arguments` are NumPy arrays (pointers and tensors), numbers, or bytes for structs, in the order of the
     parameters and then of the dimensions.  `variables` gives the storage of module variables; `parallel`
     the address of a `tm_services.parallel` function (0: blocks run in order); `extent` answers bytes from
-    an address to its allocation's end; `result` is the memory of a returned tensor.
+    an address to its allocation's end; `result` is the memory of a returned tensor; `modes` are bits of
+    `tm_launch.modes`, such as :data:`DESCENDING`.
     """
     function = built.module.function(kernel)
     if function is None:
@@ -155,6 +159,7 @@ def prepare(
         ctypes.cast(coverage, ctypes.c_void_p) if coverage is not None else None,
         ctypes.pointer(services),
         len(arguments),
+        modes,
     )
     entry = getattr(_library(str(built.path)), built.kernels[kernel])
     entry.restype = ctypes.c_int

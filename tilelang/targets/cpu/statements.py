@@ -200,6 +200,9 @@ class StatementWriter:
 
     def loop(self, s: For) -> None:
         """A counted loop."""
+        if s.kind is LoopKind.THREADS and self.options.reversible:
+            self._either_way(s)
+            return
         t, name = c_type(s.var.type), variable_name(s.var)
         stop = self.value(s.stop)
         if not isinstance(s.stop, Const | NamedConst | Var):
@@ -218,6 +221,19 @@ class StatementWriter:
                 self.thread_body(s.body)
             else:
                 self.loop_body(s.body)
+        self.write("}")
+
+    def _either_way(self, s: For) -> None:
+        """A loop over threads, in the order that the launch asks for."""
+        self._labels += 1
+        t, name = c_type(s.var.type), variable_name(s.var)
+        turn, first, stop = (f"tm_{word}_{self._labels}" for word in ("turn", "first", "stop"))
+        self.write(f"const {spaced(t)}{first} = {self.value(s.start)}, {stop} = {self.value(s.stop)};")
+        self.write(f"for ({t} {turn} = {first}; {turn} < {stop}; {turn}++) {{")
+        with self.indented():
+            back = f"{first} + ({stop} - 1 - {turn})"
+            self.write(f"const {spaced(t)}{name} = tm_descending ? ({t})({back}) : {turn};")
+            self.thread_body(s.body)
         self.write("}")
 
     def loop_body(self, body: Region) -> None:

@@ -40,7 +40,11 @@ typedef struct tm_launch {
   const tm_services *services;  /* never null */
   uint32_t argument_count;      /* a CUDA launch passes the parameters only; dimensions that only shapes bind
                                    then follow from the allocations */
+  uint32_t modes;               /* what objects built for verification can do besides; 0 elsewhere */
 } tm_launch;
+
+/* Bits of tm_launch.modes: blocks, and threads between barriers, run in descending order. */
+enum { TM_DESCENDING = 1 };
 
 /* `arguments[i]` points to parameter i as the host passed it, as in cudaLaunchKernel. */
 typedef int (*tm_kernel)(const tm_launch *launch, void *const *arguments);
