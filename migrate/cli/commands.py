@@ -79,11 +79,13 @@ def assess(paths: tuple[Path, ...], as_json: bool, **options: Any) -> int:
 
 @tmigrate.command(cls=ProgramCommand)
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the outputs are.")
 @parsing_options
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def run(path: Path, **options: Any) -> int:
     """Build a CUDA program with its kernels regenerated, and run it.
 
+    The kernels are those of the outputs beside it, or in DIR; converted anew where there are none.
     The exit status is the program's.
     """
     from tmigrate import pipeline
