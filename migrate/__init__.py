@@ -11,8 +11,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tmigrate.api import assess, convert, verify
+    from tmigrate.diagnostics import TmigrateError
 
-__all__ = ["__version__", "assess", "convert", "verify"]
+__all__ = ["TmigrateError", "__version__", "assess", "convert", "verify"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from tmigrate import api
 
         return getattr(api, name)
+    if name == "TmigrateError":
+        from tmigrate.diagnostics import TmigrateError
+
+        return TmigrateError
     raise AttributeError(f"module 'tmigrate' has no attribute '{name}'")

@@ -5,8 +5,8 @@ The field names of ``to_json`` are public: additions are fine, renames are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -100,7 +100,8 @@ class InputResult:
 
     ``parsed`` is false where the input's text was read and not understood (a syntax error); ``readable``
     is false where there was nothing to read, or tmigrate itself failed.  ``outputs`` are paths as written;
-    ``untouched`` those of them that were left as they stood.
+    ``untouched`` those of them that were left as they stood.  ``texts`` holds the outputs' texts by file
+    name where source text was converted and nothing was kept on the disk.
     """
 
     path: str
@@ -112,6 +113,7 @@ class InputResult:
     readable: bool = True
     conflicts: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:
