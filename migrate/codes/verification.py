@@ -103,6 +103,16 @@ CODES: tuple[Code, ...] = (
         good="tmigrate convert solver.cu -o out\ntmigrate verify solver.cu -o out",
     ),
     Code(
+        "TM4116",
+        "the converted kernel breaks a rule that the original keeps",
+        "The results agree, but the converted kernel reads outside of an array or an allocation, reaches a "
+        "barrier with some of its threads only, or names lanes in a mask that take no part, at that line. "
+        "The original was not seen to do so: either its full check did not get that far, or tmigrate is at "
+        "fault; please report it with the kernel.",
+        bad="float next = x[i + 1];  // one behind the end in the last thread\nif (i < n) y[i] = next;",
+        good="float next = i + 1 < n ? x[i + 1] : 0.0f;\nif (i < n) y[i] = next;",
+    ),
+    Code(
         "TM4120",
         "a kernel of the program was not converted",
         "`tmigrate run` runs a program on regenerated kernels only, so each of its kernels must convert.",

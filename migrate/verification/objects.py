@@ -28,7 +28,7 @@ from tmigrate.verification.manifest import (
 )
 
 # What replay compares: thread level with coverage, its shadow, and the lifted version as it will run.
-REPLAYED_THREAD = EmitOptions(coverage=True, fill_shared=True, reversible=True)
+REPLAYED_THREAD = EmitOptions(coverage=True, fill_shared=True, reversible=True, watch=True)
 SHADOW = EmitOptions(arithmetic=Arithmetic.SHADOW, fill_shared=True)
 LIFTED = EmitOptions(functions=FloatFunctions.VECTOR)
 # What `tmigrate run` runs where there is no lifted version, or its assumptions fail.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tmigrate.locations import Location
 from tmigrate.results import Status
 from tmigrate.tilelang.passes.coverage import CoveragePoint
 from tmigrate.verification.report import Launch, Replay
@@ -63,6 +64,9 @@ class LiftVerdict:
 
 Rule = Callable[[Evidence], Verdict | None]
 
+# Kinds of `tm_services.report` (tm_abi.h) that break CUDA's rules: barriers, indices, lanes.
+_RULES = frozenset({2, 3, 4})
+
 
 def _disagrees(e: Evidence) -> Verdict | None:
     for launch in e.counted:
@@ -95,6 +99,17 @@ def _violates(e: Evidence) -> Verdict | None:
     return Verdict(
         Status.CONVERTED, "TM4109", f"the original breaks CUDA's rules in {len(bad)} compared launches"
     )
+
+
+def _breaks_rules(e: Evidence) -> Verdict | None:
+    """The results agree, but the converted kernel leaves an array, or a mask names lanes that are away."""
+    for launch in e.counted:
+        for report in launch.thread.reports if launch.thread else ():
+            if int(report["kind"]) in _RULES:
+                where = Location(str(report["file"]), int(report["line"])).mark
+                text = f"{report['message']} at {where}, which the original was not seen to do"
+                return Verdict(Status.CONVERTED, "TM4116", text)
+    return None
 
 
 def _not_launched(e: Evidence) -> Verdict | None:
@@ -134,6 +149,7 @@ RULES: tuple[Rule, ...] = (
     _disagrees,
     _converted_hangs,
     _violates,
+    _breaks_rules,
     _not_launched,
     _clock,
     _schedule,

@@ -76,6 +76,13 @@ def test_stores_of_two_threads_to_one_place_are_refused() -> None:
     assert found["body6.then2"] == found["body6.then4"] == "TM4101 differs backwards"
 
 
+def test_reads_outside_an_array_are_noticed() -> None:
+    """What is read there is not used: only the watch of indices tells."""
+    program = Program(SAMPLES / "matmul_shared.cu")
+    found = program.judge(list(named(program, "body7.body0.value.condition.right/negated/true")))
+    assert [it.how for _, it in found] == ["TM4116"]
+
+
 def test_the_checks_of_a_lift_notice_its_mutants() -> None:
     judge = LiftJudge(SAXPY)
     assert judge.shown == {"saxpy": True, "saxpy_grid_stride": True}

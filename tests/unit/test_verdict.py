@@ -53,6 +53,12 @@ def test_agreement_everywhere_is_verified() -> None:
     assert (found.status, found.code) == (Status.VERIFIED, None)
 
 
+def reporting(kind: int) -> dict[str, object]:
+    """Step (a) that agrees and has a report of this kind."""
+    where = {"file": "/tmp/k.cu", "line": 7, "block": [0, 0, 0], "thread": [0, 0, 0]}
+    return {"verdict": "equal", "reports": [{"kind": kind, "message": "an index outside its array", **where}]}
+
+
 @pytest.mark.parametrize(
     ("events", "status", "code"),
     [
@@ -63,6 +69,9 @@ def test_agreement_everywhere_is_verified() -> None:
         ([launch(violations=2), summary()], "converted", "TM4109"),
         ([launch(original="failed", thread=None), summary()], "converted", "TM4109"),
         ([launch(schedule_bytes=4), summary()], "converted", "TM4107"),
+        ([launch(thread=reporting(3)), summary()], "converted", "TM4116"),
+        ([launch(thread=reporting(4)), summary()], "converted", "TM4116"),
+        ([launch(thread=reporting(1)), summary()], "verified", None),
         ([launch(), summary("101")], "converted", "TM4103"),
         ([launch(), summary("")], "converted", "TM4103"),
         ([], "converted", "TM4104"),
@@ -70,9 +79,14 @@ def test_agreement_everywhere_is_verified() -> None:
         ([{"event": "begin", "kernel": "k", "ordinal": 0, "step": "thread"}], "refused", "TM4101"),
     ],
 )
-def test_each_rule_decides(events: list[dict[str, object]], status: str, code: str) -> None:
+def test_each_rule_decides(events: list[dict[str, object]], status: str, code: str | None) -> None:
     found = judge(evidence(*events))
     assert (found.status.value, found.code) == (status, code)
+
+
+def test_a_broken_rule_is_named_with_its_line() -> None:
+    found = judge(evidence(launch(thread=reporting(3)), summary()))
+    assert found.reason == "an index outside its array at k.cu:7, which the original was not seen to do"
 
 
 def test_a_disagreement_outweighs_missing_coverage() -> None:

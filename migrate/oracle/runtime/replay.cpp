@@ -89,7 +89,7 @@ bool sampled(Entry_of_kernel &entry, const Launch &launch, bool *first) {
 /* One comparison in progress. */
 class Comparison {
  public:
-  /* `thorough`: the first launch of its configuration, on which step (a) is also run backwards. */
+  /* `thorough`: the first launch of its configuration, on which step (a) is also run backwards, and watched. */
   Comparison(Entry_of_kernel &entry, const Launch &launch, bool thorough, const char *variation = "")
       : entry(entry), launch(launch), before(Snapshot::take()), thorough(thorough), variation(variation) {}
 
@@ -241,7 +241,9 @@ class Comparison {
   std::string run_thread(bool *agrees) {
     begin("thread");
     before.restore();
-    Outcome o = call(entry.thread, launch.kernel->arguments, entry.coverage.empty() ? nullptr : entry.coverage.data());
+    unsigned char *coverage = entry.coverage.empty() ? nullptr : entry.coverage.data();
+    /* What full checking knows of the original are the program's own launches: others are not watched. */
+    Outcome o = call(entry.thread, launch.kernel->arguments, coverage, thorough && !*variation ? TM_WATCH : 0);
     const std::string failed = failure(o);
     if (!failed.empty()) return "{" + failed + reports_text(o);
     const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));

@@ -47,6 +47,8 @@ def render(
     lines = [f"/* {_comment(module.source or module.name)} */"]
     if options.is_shadow:
         lines.append("#define TM_SHADOW 1")
+    if options.watch:
+        lines.append("#define TM_WATCHED 1")
     lines.append('#include "tm_device.h"')
     if options.is_shadow:
         lines.append('#include "tm_shadow.h"')

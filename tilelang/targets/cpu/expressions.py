@@ -257,7 +257,7 @@ class Expressions:
             return f"{base}[{self.linear_index(e)}]"
         if isinstance(base_type, PointerType) and self.around.check:
             index = self.value(e.indices[0])
-            return f"{base}[TM_CHECK_POINTER({base}, {index}, {_place_in_source(e)})]"
+            return f"{base}[TM_CHECK_POINTER({base}, {index}, {place_in_source(e.location)})]"
         return base + "".join(f"[{self.index(e, axis)}]" for axis in range(len(e.indices)))
 
     def linear_index(self, e: Subscript) -> str:
@@ -276,7 +276,7 @@ class Expressions:
         extent = str(base_type.shape[axis]) if isinstance(base_type, ArrayType) else ""
         if isinstance(e.base, Var) and not extent:
             extent = extent_name(e.base, axis)
-        return f"tm_check_index(tm_f, {text}, {extent}, {_place_in_source(e)})"
+        return f"tm_check_index(tm_f, {text}, {extent}, {place_in_source(e.location)})"
 
     def make_struct(self, e: MakeStruct) -> str:
         """A compound literal of all members in order."""
@@ -302,7 +302,7 @@ class Expressions:
 
     def call(self, e: Call) -> str:
         """An intrinsic by the lowering table, a function of the module, or a runtime function (`tm_...`)."""
-        arguments = [self.value(a) for a in e.arguments]
+        arguments = self.arguments(e)
         if e.callee in LOWERING:
             types = [type_of(a) for a in e.arguments]
             return LOWERING[e.callee](e.callee, types, arguments, self.around.in_order)
@@ -314,6 +314,10 @@ class Expressions:
         if e.callee.startswith("tm_"):
             return f"{e.callee}({', '.join(arguments)})"
         return f"{identifier('f_', e.callee)}({', '.join(['tm_f', *arguments])})"
+
+    def arguments(self, e: Call) -> list[str]:
+        """The values of a call's arguments."""
+        return [self.value(a) for a in e.arguments]
 
     # ---- statements' values ----------------------------------------------------------------------------
 
@@ -359,10 +363,9 @@ def extent_name(tensor: Var, axis: int) -> str:
     return f"{variable_name(tensor)}_extent{axis}"
 
 
-def _place_in_source(e: Expr) -> str:
-    if e.location is None:
-        return '"", 0'
-    return f"{string(e.location.file)}, {e.location.line}"
+def place_in_source(location: Location | None) -> str:
+    """File and line, as C arguments."""
+    return '"", 0' if location is None else f"{string(location.file)}, {location.line}"
 
 
 def _in_range(amount: Expr, t: ScalarType) -> bool:

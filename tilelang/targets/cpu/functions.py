@@ -29,6 +29,7 @@ from tmigrate.tilelang.targets.cpu.names import (
 from tmigrate.tilelang.targets.cpu.options import EmitOptions
 from tmigrate.tilelang.targets.cpu.shadow import ShadowExpressions
 from tmigrate.tilelang.targets.cpu.statements import StatementWriter
+from tmigrate.tilelang.targets.cpu.watching import WatchedExpressions
 
 _MOST_SIZES = 1  # each costs about the compile time of the kernel once more
 _SIZES = (("tm_block_dim", "block"), ("tm_grid_dim", "grid"))
@@ -60,8 +61,7 @@ class FunctionWriter(StatementWriter):
         around = Surroundings(
             context.structs, context.in_order, context.options.check_indices, context.memory
         )
-        kind = ShadowExpressions if context.options.is_shadow else Expressions
-        super().__init__(kind(around), context.options)
+        super().__init__(_kind_of_expressions(context.options)(around), context.options)
         self.context = context
         self.name = name
         self.entry = entry
@@ -316,6 +316,12 @@ class FunctionWriter(StatementWriter):
         element, name = c_type(statement.var.type), variable_name(statement.var)
         size = self._bytes(statement.var)
         self.write(f"{spaced(element)}{name} = tm_scratch_take(&tm_scratch_memory, {size});")
+
+
+def _kind_of_expressions(options: EmitOptions) -> type[Expressions]:
+    if options.is_shadow:
+        return ShadowExpressions
+    return WatchedExpressions if options.watch else Expressions
 
 
 def likely_block_sizes(loop: For) -> list[tuple[int, int, int]]:

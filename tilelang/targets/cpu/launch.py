@@ -18,7 +18,7 @@ from tmigrate.tilelang.ir.types import PointerType, ScalarType, StructType, Tens
 from tmigrate.tilelang.targets.cpu.build import BuiltObject
 
 OK, ASSUMPTION_FAILED, TRAPPED = 0, 1, 2
-DESCENDING = 1  # a bit of `tm_launch.modes`
+DESCENDING, WATCH = 1, 2  # bits of `tm_launch.modes`
 
 _PRINT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _EXTENT = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)

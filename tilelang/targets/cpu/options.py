@@ -27,13 +27,15 @@ class EmitOptions:
     """`coverage`: mark every outcome of every branch and every store.  `check_indices`: report accesses
     outside arrays, tensors and known allocations.  `fill_shared`: start each block with shared memory full
     of TM_SHARED_FILL, so that reads of uninitialised shared memory repeat.  `reversible`: a launch may ask
-    for blocks and threads in descending order (TM_DESCENDING); not where threads wait for earlier ones."""
+    for blocks and threads in descending order (TM_DESCENDING); not where threads wait for earlier ones.
+    `watch`: a launch may ask for a report of every access outside of its array or allocation (TM_WATCH)."""
 
     arithmetic: Arithmetic = Arithmetic.NATIVE
     coverage: bool = False
     check_indices: bool = False
     fill_shared: bool = False
     reversible: bool = False
+    watch: bool = False
     functions: FloatFunctions = FloatFunctions.LIBRARY
 
     @property

@@ -43,8 +43,9 @@ typedef struct tm_launch {
   uint32_t modes;               /* what objects built for verification can do besides; 0 elsewhere */
 } tm_launch;
 
-/* Bits of tm_launch.modes: blocks, and threads between barriers, run in descending order. */
-enum { TM_DESCENDING = 1 };
+/* Bits of tm_launch.modes: blocks, and threads between barriers, run in descending order; accesses outside of arrays
+ * and allocations are reported, and done all the same. */
+enum { TM_DESCENDING = 1, TM_WATCH = 2 };
 
 /* `arguments[i]` points to parameter i as the host passed it, as in cudaLaunchKernel. */
 typedef int (*tm_kernel)(const tm_launch *launch, void *const *arguments);

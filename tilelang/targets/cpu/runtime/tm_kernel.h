@@ -13,6 +13,12 @@ typedef struct tm_frame {
   const tm_launch *launch;
   unsigned char *coverage; /* never null: points to a dummy where coverage is not wanted */
   char *shared;            /* the block's dynamic shared memory */
+#ifdef TM_WATCHED
+  struct {
+    const char *low, *end;
+  } known[4];              /* pieces of allocations up to their ends, so that most accesses need no question */
+  unsigned next_known;
+#endif
 } tm_frame;
 
 /* ---- traps: the piece's wrapper stands at `tm_trap_target` ---- */
@@ -74,6 +80,52 @@ static inline __attribute__((unused)) int64_t tm_check_pointer(const tm_frame *f
   return 0;
 }
 #define TM_CHECK_POINTER(p, i, file, line) tm_check_pointer(tm_f, &(p)[i], sizeof *(p), i, file, line)
+
+/* ---- watching: accesses outside of arrays and allocations are reported where the launch asks for it ---- */
+
+#ifdef TM_WATCHED
+TM_INLINE int64_t tm_watch_index(const tm_frame *frame, int64_t index, int64_t extent, const char *file, int line) {
+  if (__builtin_expect((uint64_t)index >= (uint64_t)extent, 0) && (frame->launch->modes & TM_WATCH))
+    tm_report(frame, TM_REPORT_INDEX, "an index outside its array", file, line, TM_NOWHERE, TM_NOWHERE, TM_NOWHERE,
+              TM_NOWHERE, TM_NOWHERE, TM_NOWHERE);
+  return index;
+}
+
+/* `base` is what the program indexes: where it points into an allocation or the block's dynamic shared memory, the
+ * access must stay there; where it does not, nothing is known. */
+static __attribute__((unused, noinline)) void tm_watch_pointer(const tm_frame *frame, const char *base,
+                                                              const char *place, size_t bytes, const char *file,
+                                                              int line) {
+  tm_frame *own = (tm_frame *)frame;
+  const tm_services *services = frame->launch->services;
+  for (int k = 0; k < 4; k++)
+    if (place >= own->known[k].low && place + bytes <= own->known[k].end) return;
+  size_t left = services->extent ? services->extent(services->context, place) : SIZE_MAX;
+  if (left != SIZE_MAX && left >= bytes) {
+    unsigned k = 0;
+    while (k < 4 && own->known[k].end != place + left) k++;
+    if (k == 4) k = own->next_known++ & 3;
+    own->known[k].low = place;
+    own->known[k].end = place + left;
+    return;
+  }
+  const char *shared = frame->shared, *end = shared ? shared + frame->launch->dynamic_shared : 0;
+  if (left == SIZE_MAX && shared && base >= shared && base < end) {
+    if (place >= shared && place + bytes <= end) return;
+  } else if (left == SIZE_MAX && (!services->extent || services->extent(services->context, base) == SIZE_MAX)) {
+    return;
+  }
+  tm_report(frame, TM_REPORT_INDEX, "an access outside its allocation", file, line, TM_NOWHERE, TM_NOWHERE, TM_NOWHERE,
+            TM_NOWHERE, TM_NOWHERE, TM_NOWHERE);
+}
+
+TM_INLINE void *tm_watch_place(const tm_frame *frame, const void *base, int64_t index, size_t bytes, const char *file,
+                               int line) {
+  char *place = (char *)base + index * (int64_t)bytes;
+  if (frame->launch->modes & TM_WATCH) tm_watch_pointer(frame, base, place, bytes, file, line);
+  return place;
+}
+#endif
 
 /* ---- spreading ---- */
 
