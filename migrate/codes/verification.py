@@ -103,7 +103,7 @@ CODES: tuple[Code, ...] = (
         good="tmigrate convert solver.cu -o out\ntmigrate verify solver.cu -o out",
     ),
     Code(
-        "TM4116",
+        "TM4117",
         "the converted kernel breaks a rule that the original keeps",
         "The results agree, but the converted kernel reads outside of an array or an allocation, reaches a "
         "barrier with some of its threads only, or names lanes in a mask that take no part, at that line. "

@@ -108,7 +108,7 @@ def _breaks_rules(e: Evidence) -> Verdict | None:
             if int(report["kind"]) in _RULES:
                 where = Location(str(report["file"]), int(report["line"])).mark
                 text = f"{report['message']} at {where}, which the original was not seen to do"
-                return Verdict(Status.CONVERTED, "TM4116", text)
+                return Verdict(Status.CONVERTED, "TM4117", text)
     return None
 
 

@@ -80,7 +80,7 @@ def test_reads_outside_an_array_are_noticed() -> None:
     """What is read there is not used: only the watch of indices tells."""
     program = Program(SAMPLES / "matmul_shared.cu")
     found = program.judge(list(named(program, "body7.body0.value.condition.right/negated/true")))
-    assert [it.how for _, it in found] == ["TM4116"]
+    assert [it.how for _, it in found] == ["TM4117"]
 
 
 def test_the_checks_of_a_lift_notice_its_mutants() -> None:
