@@ -63,9 +63,15 @@ def _of(module: Module, kernels: Sequence[str]) -> Module:
 
 @lru_cache(maxsize=64)
 def _assembly(module: Module, options: EmitOptions) -> str:
+    return assembly_of(write_source(module, options).text)
+
+
+@lru_cache(maxsize=64)
+def assembly_of(text: str) -> str:
+    """The instructions that the C compiler makes of a source; ValueError where it refuses it."""
     with tempfile.TemporaryDirectory(prefix="mutation-") as name:
         source, made = Path(name) / "m.c", Path(name) / "m.s"
-        source.write_text(write_source(module, options).text)
+        source.write_text(text)
         words = [*_FLAGS, "-I", str(RUNTIME_HEADERS), str(source), "-o", str(made)]
         done = run_compiler(find_compilers().c, words)
         if done.returncode:

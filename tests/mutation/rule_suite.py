@@ -1,15 +1,16 @@
 """The kill suite for mutated rules: what one room makes of fixed inputs, and what verification says of it.
 
-Front end: the text of the module.  Lifting: the text of each lift.  Back end: the C of every version.  Only
-what differs from the unchanged rules' output is verified; the same output needs no second verification.
+Front end: the text of the module, and what was refused where.  Lifting: the text of each lift.  Back end: the
+C of every version.  Only what differs from the unchanged rules' output is verified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from equivalence import assembly_of
 from replaying import compile_parts, replay_objects
 
 from tmigrate.converters.cuda import FrontEndOptions, convert_source
@@ -20,6 +21,7 @@ from tmigrate.oracle import Built
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.verify import verify
 from tmigrate.tilelang.targets.cpu.build import write_source
+from tmigrate.tilelang.targets.cpu.options import EmitOptions
 from tmigrate.tilelang.text.parser import parse_module
 from tmigrate.tilelang.text.printer import print_function, print_module
 from tmigrate.verification.manifest import (
@@ -34,6 +36,8 @@ from tmigrate.verification.verdict import evidence_of, judge, judge_lift
 
 ROOMS = ("front end", "lifting", "back end")
 Outputs = dict[str, str]
+Lines = frozenset[tuple[str, int]]
+REFUSED = "refused"  # the part of the front end's outputs that no kernel comes from
 
 
 @dataclass(frozen=True)
@@ -41,20 +45,29 @@ class Input:
     """A program of the suite: its source, its oracle, and what the unchanged rules make of it."""
 
     source: Path
-    oracle: Built
+    oracle: bytes  # pickled: its class may be a mutant's
     thread: str  # the text of the thread-level module
     lifted: str  # the text of the lifted kernels
     outputs: Mapping[str, Outputs]  # by room
+    lines: Mapping[str, Lines]  # by room: what it executes
     verdicts: Mapping[str, str]
 
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.source.stem
 
-def converted(source: Path) -> Module:
-    """The thread-level module of a program, checked as the pipeline checks it."""
-    module = convert_source(source, FrontEndOptions()).module
+
+def converted(source: Path) -> tuple[Module, list[str]]:
+    """The thread-level module of a program, checked as the pipeline checks it, and what was refused."""
+    result = convert_source(source, FrontEndOptions())
+    module = result.module
     verify(module)
     if parse_module(print_module(module), module.name) != module:
         raise ValueError("the text reads back as another module")
-    return module
+    found = [(r.name, d) for r in result.kernels for d in r.diagnostics]
+    found += [("", d) for d in result.diagnostics]
+    return module, [f"{n} {d.code} {d.location.line}:{d.location.column}" for n, d in found]
 
 
 def lifts_of(module: Module) -> dict[str, Function]:
@@ -80,7 +93,8 @@ def shadowed(module: Module, lifted: Module) -> Module:
 def outputs(room: str, source: Path, thread: str, lifted: str) -> Outputs:
     """What a room makes of an input, part by part."""
     if room == "front end":
-        return {"module": print_module(converted(source))}
+        made, refused = converted(source)
+        return {"module": print_module(made), REFUSED: "\n".join(refused)}
     module = parse_module(thread, source.stem)
     if room == "lifting":
         return {name: print_function(f, module) for name, f in lifts_of(module).items()}
@@ -99,6 +113,82 @@ def checked_lifts(module: Module, known: Mapping[str, str]) -> tuple[Module | No
         else:
             failed.append(name)
     return (select(module, kept) if kept else None), failed
+
+
+# ---- one mutant and one program ------------------------------------------------------------------------
+
+
+def judge_program(room: str, program: Input, oracle: Built) -> str:
+    """What becomes of a program under the changed rules: how verification notices, or why it need not."""
+    made, known = outputs(room, program.source, program.thread, program.lifted), program.outputs[room]
+    if made == known:
+        return "same output"
+    if room == "front end":
+        return _judge_front_end(program, oracle, made, known)
+    module = parse_module(program.thread, program.name)
+    lifted = parse_module(program.lifted, program.name) if program.lifted else None
+    if room == "lifting":
+        return _judge_lifts(program, oracle, module, made, known)
+    found = _worse(program.verdicts, verdicts(program.source, oracle, module, lifted))
+    if found:
+        return found
+    changed = [part for part in known if made.get(part) != known[part]]
+    same = all(part in made and assembly_of(made[part]) == assembly_of(known[part]) for part in changed)
+    return "same code" if same else "survived"
+
+
+def _judge_front_end(program: Input, oracle: Built, made: Outputs, known: Outputs) -> str:
+    if made["module"] == known["module"]:
+        return "other message"
+    module = parse_module(made["module"], program.name)
+    states = {name: state for name, state in program.verdicts.items() if not name.endswith(" lifted")}
+    found = verdicts(program.source, oracle, module, None)
+    wrong = [state for name, state in found.items() if name not in states and state.startswith("TM410")]
+    bad = _worse(states, found) or (wrong[0] if wrong else "")
+    if bad:
+        return bad
+    common = [k.name for k in module.kernels if k.name in states]
+    before = parse_module(program.thread, program.name)
+    if _code(before, common) == _code(module, common):
+        return "more converted" if len(common) < len(module.kernels) else "same code"
+    return "survived"
+
+
+def _judge_lifts(program: Input, oracle: Built, module: Module, made: Outputs, known: Outputs) -> str:
+    lifted, failed = checked_lifts(module, known)
+    if failed:
+        return "bounded check"
+    found = verdicts(program.source, oracle, module, lifted)
+    lost = [name for name in known if name not in made]
+    expected = {n: s for n, s in program.verdicts.items() if n.removesuffix(" lifted") not in lost}
+    expected |= {f"{name} lifted": "shown" for name in made}
+    bad = _worse(expected, found)
+    if bad:
+        return bad
+    if all(made[name] == known.get(name) for name in made):
+        return "less lifted"
+    if lifted is None or any(name not in known for name in made):
+        return "survived"
+    before = parse_module(program.lifted, program.name)
+    if _code(before, list(made), LIFTED) == _code(lifted, list(made), LIFTED):
+        return "less lifted" if lost else "same code"
+    return "survived"
+
+
+def _code(module: Module, kernels: list[str], options: EmitOptions | None = None) -> str:
+    """The instructions of some kernels of a module."""
+    chosen = select(module, [k for k in module.kernels if k.name in kernels])
+    chosen = replace(chosen, name="m", source="m")
+    return assembly_of(write_source(chosen, options or EmitOptions()).text)
+
+
+def _worse(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """The first kernel whose state is another one than with the unchanged rules."""
+    for name, state in before.items():
+        now = after.get(name, "lift lost" if name.endswith(" lifted") else "refused")
+        if now != state:
+            return now
+    return ""
 
 
 def verdicts(source: Path, oracle: Built, module: Module, lifted: Module | None) -> dict[str, str]:
