@@ -182,6 +182,9 @@ __global__ void wrong_lane(int *a) {
   if (threadIdx.x < 16)
     a[threadIdx.x] = __shfl_sync(0xffffu, threadIdx.x, 20); // LINE wrong_lane
 }
+__global__ void wrong_width(int *a) {
+  a[threadIdx.x] = __shfl_down_sync(~0u, a[0], 1, 33);      // LINE wrong_width
+}
 __global__ void absent_lanes(int *a) {
   if (threadIdx.x < 16)
     a[0] = __shfl_down_sync(~0u, threadIdx.x, 1);           // LINE absent_lanes
@@ -213,6 +216,7 @@ int main(int argc, char **argv) {
   if (!strcmp(w, "divergent")) divergent<<<1, 64>>>(p);
   if (!strcmp(w, "same_line")) same_line<<<1, 64>>>(p);
   if (!strcmp(w, "wrong_lane")) wrong_lane<<<1, 32>>>(p);
+  if (!strcmp(w, "wrong_width")) wrong_width<<<1, 32>>>(p);
   if (!strcmp(w, "absent_lanes")) absent_lanes<<<1, 32>>>(p);
   if (!strcmp(w, "unnamed_lane")) unnamed_lane<<<1, 2>>>(p);
   if (!strcmp(w, "spins")) spins<<<1, 2>>>(p);
@@ -240,6 +244,7 @@ def barriers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunResult]:
     [
         ("divergent", "barrier", "cudaSuccess"),
         ("wrong_lane", "lane", "cudaSuccess"),
+        ("wrong_width", "lane", "cudaSuccess"),
         ("absent_lanes", "mask", "cudaSuccess"),
         ("absent_lanes", "lane", "cudaSuccess"),
         ("unnamed_lane", "mask", "cudaSuccess"),

@@ -83,6 +83,14 @@ def test_reads_outside_an_array_are_noticed() -> None:
     assert [it.how for _, it in found] == ["TM4117"]
 
 
+def test_masks_and_widths_of_shuffles_are_noticed() -> None:
+    """Nobody reads lane 0, and a sum over 33 lanes is one over 32: the values are right."""
+    program = Program(SAMPLES / "shuffle_reduce.cu")
+    ends = "warp_sum/body1.body0.value.arguments0/constant/4294967295 -> -1", "arguments3/constant/32 -> +1"
+    mutants = [m for m in named(program, *ends) if m.function.name == "warp_sum"]
+    assert [it.how for _, it in program.judge(mutants)] == ["TM4117", "TM4117"]
+
+
 def test_the_checks_of_a_lift_notice_its_mutants() -> None:
     judge = LiftJudge(SAXPY)
     assert judge.shown == {"saxpy": True, "saxpy_grid_stride": True}

@@ -10,7 +10,7 @@ Thread *lane_thread(unsigned w, int lane) { return &the_block.threads[w * 32 + l
 
 /* The lane that a shuffle reads; the lane itself where the source lies outside its segment. */
 int source_lane(const Thread &t, int lane) {
-  const int width = t.width >= 1 && t.width <= 32 ? t.width : 32, base = lane & ~(width - 1);
+  const int width = t.width, base = lane & ~(width - 1);
   int source;
   switch (t.kind) {
     case SHUFFLE_INDEX: return base + (int)(t.operand & (unsigned)(width - 1));
@@ -177,6 +177,10 @@ void tm_shuffle(unsigned mask, int kind, unsigned operand, int width, const void
                 const void *site) {
   if (!in_device()) return (void)std::memcpy(out, in, size);
   Thread *t = the_thread;
+  if (width < 1 || width > 32 || (width & (width - 1))) {
+    report("lane", "a shuffle's width, " + std::to_string(width) + ", is no power of two up to 32", here(site));
+    width = 32;
+  }
   t->operand = operand;
   t->width = width;
   t->in = in;

@@ -73,6 +73,9 @@ static inline __attribute__((unused)) void tm_check_lanes(const tm_frame *frame,
     tm_report_thread(frame, TM_REPORT_LANE, "a lane of this thread's mask does not take part", thread, TM_WHERE);
 }
 
+/* A shuffle's segments have 1, 2, 4, 8, 16 or 32 lanes. */
+TM_INLINE bool tm_is_width(int32_t width) { return width >= 1 && width <= 32 && !(width & (width - 1)); }
+
 /* The lane that `lane` reads from; its own where the source lies outside of its segment. */
 TM_INLINE int tm_source_shfl(int lane, int32_t index, int32_t width) {
   return (lane & ~(width - 1)) | (index & (width - 1));
@@ -100,7 +103,8 @@ TM_INLINE int tm_source_shfl_xor(int lane, int32_t bits, int32_t width) {
     const int64_t tm_threads = (threads);                                                                            \
     const uint32_t tm_mask = (uint32_t)(mask_);                                                                      \
     const int32_t tm_lane = (lane_), tm_width = (width_);                                                            \
-    if (!tm_masks && tm_mask == 0xffffffffu && !tm_lanes && !tm_widths && !tm_active && tm_threads % 32 == 0) {      \
+    if (!tm_masks && tm_mask == 0xffffffffu && !tm_lanes && !tm_widths && tm_is_width(tm_width) && !tm_active &&     \
+        tm_threads % 32 == 0) {                                                                                      \
       for (int64_t tm_w = 0; tm_w < tm_threads; tm_w += 32)                                                          \
         for (int tm_l = 0; tm_l < 32; tm_l++)                                                                        \
           (result)[tm_w + tm_l] = (values)[tm_w + SOURCE(tm_l, tm_lane, tm_width)];                                  \
@@ -113,7 +117,13 @@ TM_INLINE int tm_source_shfl_xor(int lane, int32_t bits, int32_t width) {
         if (!(tm_on >> tm_l & 1)) continue;                                                                          \
         uint32_t tm_m = TM_EACH(tm_t, tm_masks, tm_mask);                                                            \
         tm_check_lanes(tm_f, tm_m, tm_t, tm_on, tm_alive, file, line, bx, by, bz);                                   \
-        int tm_from = SOURCE(tm_l, TM_EACH(tm_t, tm_lanes, tm_lane), TM_EACH(tm_t, tm_widths, tm_width));            \
+        int32_t tm_wide = TM_EACH(tm_t, tm_widths, tm_width);                                                        \
+        if (!tm_is_width(tm_wide)) {                                                                                 \
+          tm_report_thread(tm_f, TM_REPORT_LANE, "a width that is no power of two up to 32", tm_t, file, line, bx,   \
+                           by, bz);                                                                                  \
+          tm_wide = 32;                                                                                              \
+        }                                                                                                            \
+        int tm_from = SOURCE(tm_l, TM_EACH(tm_t, tm_lanes, tm_lane), tm_wide);                                       \
         if (!(tm_on & tm_m & 1u << tm_from)) {                                                                       \
           tm_report_thread(tm_f, TM_REPORT_LANE, "reads a lane that takes no part", tm_t, file, line, bx, by, bz);   \
           tm_from = tm_l;                                                                                            \
