@@ -222,18 +222,18 @@ def _runtime_objects(mode: str, compiler: Compiler, timeout: float) -> list[Path
     def compiled(part: str) -> Path:
         # Only the allocator differs in check mode (what fresh memory holds); other parts are shared.
         checked = ["-D__TMIGRATE_CHECK__"] if mode == "check" and part == "memory" else []
-        words = ["-D__TMIGRATE_ORACLE__", *checked, "-isystem", str(include_folder()), "-I", str(abi)]
-        return _runtime_object(part, [*_RUNTIME_FLAGS, *words], headers, compiler, timeout)
+        words = [*_RUNTIME_FLAGS, "-D__TMIGRATE_ORACLE__", *checked]
+        # Where the headers stand changes nothing: two installations share the objects.
+        key = content_key([compiler.identity, headers, (RUNTIME / f"{part}.cpp").read_bytes(), *words])
+        found = ["-isystem", str(include_folder()), "-I", str(abi)]
+        return _runtime_object(part, key, [*words, *found], compiler, timeout)
 
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(compiled, _PARTS[mode]))
 
 
-def _runtime_object(
-    part: str, words: Sequence[str], headers: str, compiler: Compiler, timeout: float
-) -> Path:
+def _runtime_object(part: str, key: str, words: Sequence[str], compiler: Compiler, timeout: float) -> Path:
     source = RUNTIME / f"{part}.cpp"
-    key = content_key([compiler.identity, headers, source.read_bytes(), *words])
     made = cache_folder("oracle") / f"{part}-{key}.o"
     if made.exists():
         return made
