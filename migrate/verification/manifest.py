@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, Reduce, ReduceOp, type_of
-from tmigrate.tilelang.ir.module import Function
+from tmigrate.emission import called_functions
+from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, DynamicShared, Reduce, ReduceOp, type_of
+from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
+from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.statements import Allocate
 from tmigrate.tilelang.ir.structs import Structs, definition_of
 from tmigrate.tilelang.ir.types import (
     VOID,
     ArrayType,
     PointerType,
     ScalarType,
+    Space,
     StructType,
     Type,
     is_float,
@@ -50,6 +54,7 @@ class KernelEntry:
     parameters: tuple[str, ...] = ()
     pointees: tuple[str, ...] = ()
     integers: bool = False
+    any_block: bool = False
 
 
 def write_manifest(path: Path, objects: Sequence[ObjectEntry], kernels: Sequence[KernelEntry]) -> None:
@@ -72,6 +77,7 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
         rows.append(("parameters", *kernel.parameters))
         rows.append(("pointees", *kernel.pointees))
     rows.append(("integers", "yes" if kernel.integers else "no"))
+    rows.append(("blocks", "any" if kernel.any_block else "same"))
     return rows
 
 
@@ -103,6 +109,23 @@ def _scalars(t: Type, structs: Structs) -> Iterator[Type]:
         yield t
     else:
         yield VOID
+
+
+def works_alone(module: Module, kernel: Function) -> bool:
+    """Whether each thread works for itself: no shared memory, no barriers, no lanes.
+
+    Such a kernel may run in blocks of any shape; what it then does wrong, the original does too.
+    """
+    called = called_functions(module, [kernel])
+    reached = (kernel, *(f for f in module.functions if f.name in called))
+    return not any(_is_joint(it) for function in reached for it in walk(function.body))
+
+
+def _is_joint(it: object) -> bool:
+    if isinstance(it, Call):
+        joint = (Effect.BARRIER, Effect.LANES)
+        return it.callee in INTRINSICS and INTRINSICS[it.callee].effect in joint
+    return isinstance(it, DynamicShared) or (isinstance(it, Allocate) and it.space is Space.SHARED)
 
 
 _EXACT = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})

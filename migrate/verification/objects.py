@@ -24,6 +24,7 @@ from tmigrate.verification.manifest import (
     exact_on_integers,
     parameter_kinds,
     pointee_kinds,
+    works_alone,
     write_manifest,
 )
 
@@ -139,4 +140,5 @@ def _entry(thread: Function, converted: Converted) -> KernelEntry:
         parameters=parameter_kinds(thread),
         pointees=pointee_kinds(thread, converted.module.struct_table),
         integers=lift is not None and exact_on_integers(thread) and exact_on_integers(lift),
+        any_block=works_alone(converted.module, thread),
     )

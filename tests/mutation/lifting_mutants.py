@@ -19,6 +19,7 @@ from tmigrate.verification.manifest import (
     exact_on_integers,
     parameter_kinds,
     pointee_kinds,
+    works_alone,
 )
 from tmigrate.verification.objects import LIFTED, REPLAYED_THREAD, SHADOW
 from tmigrate.verification.verdict import evidence_of, judge_lift
@@ -88,6 +89,7 @@ class LiftJudge:
             parameters=parameter_kinds(thread),
             pointees=pointee_kinds(thread, self.module.struct_table),
             integers=exact_on_integers(thread) and exact_on_integers(lifted),
+            any_block=works_alone(self.module, thread),
         )
         objects = {"thread": self.thread, "shadow": self.shadow, "lifted": built}
         program = self.program

@@ -32,6 +32,7 @@ from tmigrate.verification.manifest import (
     Version,
     parameter_kinds,
     pointee_kinds,
+    works_alone,
     write_manifest,
 )
 from tmigrate.verification.objects import REPLAYED_THREAD, variable_symbols
@@ -164,6 +165,7 @@ class Program:
                     coverage=len(built.points(name)),
                     parameters=kinds[0],
                     pointees=kinds[1],
+                    any_block=works_alone(self.module, k),
                 )
             )
         return replay_objects(self.oracle, {"thread": built}, entries, self.arguments, self.limit)

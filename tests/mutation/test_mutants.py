@@ -91,6 +91,14 @@ def test_masks_and_widths_of_shuffles_are_noticed() -> None:
     assert [it.how for _, it in program.judge(mutants)] == ["TM4117", "TM4117"]
 
 
+def test_one_extent_of_a_block_for_the_other_is_refused() -> None:
+    """The program's blocks are square: only a variation's are not."""
+    program = Program(SAMPLES / "jacobi.cu")
+    mutants = [m for m in named(program, "/axis 0 -> 1", "/axis 1 -> 0") if "left.left.right" in m.name]
+    found = [found.how for _, found in program.judge(mutants)]
+    assert found == ["TM4101 differs in a variation"] * 2
+
+
 def test_the_checks_of_a_lift_notice_its_mutants() -> None:
     judge = LiftJudge(SAXPY)
     assert judge.shown == {"saxpy": True, "saxpy_grid_stride": True}

@@ -35,6 +35,7 @@ struct Entry_of_kernel {
   size_t coverage_points = 0;
   std::vector<std::string> parameters, pointees; /* types of scalars and of pointers' elements, "-" for others */
   bool integers = false;
+  bool any_block = false; /* blocks of other shapes may be tried */
   /* what happened so far */
   unsigned launches = 0, compared = 0;
   std::map<std::string, unsigned> configurations;

@@ -365,6 +365,7 @@ static bool dispatch_variation(const Launch &launch) {
   Variations &variations = *current_variations;
   Launch varied = launch;
   varied.grid = variations.grid(launch);
+  varied.block = variations.block(launch);
   Comparison(variations.entry(), varied, variations.is_thorough(), variations.name()).run();
   if (variations.next()) return true;
   _exit(0);

@@ -117,6 +117,12 @@ dim3 deeper_grid(const Launch &l) {
   return dim3(l.grid.x, deeper(l.grid.y, l.block.y), deeper(l.grid.z, l.block.z));
 }
 
+/* As many blocks of another shape as cover what the launch covers. */
+dim3 grid_for(const Launch &l, const dim3 &block) {
+  auto cover = [](unsigned grid, unsigned before, unsigned now) { return (grid * before + now - 1) / now; };
+  return dim3(cover(l.grid.x, l.block.x, block.x), cover(l.grid.y, l.block.y, block.y), cover(l.grid.z, l.block.z, block.z));
+}
+
 bool same(const dim3 &a, const dim3 &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 }  // namespace
 
@@ -129,6 +135,7 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
     scalars.emplace_back(bytes, bytes + k.sizes[i]);
   }
   add_grids();
+  if (kernel.any_block) add_blocks();
   if (cheap) needed = list.size();
   add_data();
   add_scalars();
@@ -146,6 +153,22 @@ void Variations::add_grids() {
     if (same(choice.second, launch.grid) || blocks > most_blocks) continue;
     list.push_back({choice.first, choice.second, [] {}});
   }
+}
+
+/* Kernels whose threads do not work together as a block may run in blocks of another shape: square ones alone would
+ * not tell blockDim.x from blockDim.y, nor a grid as long as its blocks one from the other. */
+void Variations::add_blocks() {
+  const dim3 b = launch.block;
+  add_block("smaller block", dim3((b.x + 1) / 2, b.y, b.z));
+  if (b.y % 2 == 0) add_block("wider block", dim3(b.x * 2, b.y / 2, b.z));
+  else add_block("taller block", dim3((b.x + 1) / 2, b.y * 2, b.z));
+}
+
+void Variations::add_block(const char *name, dim3 block) {
+  const dim3 grid = grid_for(launch, block);
+  const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z, threads = (uint64_t)block.x * block.y * block.z;
+  if (same(block, launch.block) || threads > 1024 || blocks > most_blocks) return;
+  list.push_back({name, grid, [] {}, block});
 }
 
 std::vector<Array> Variations::arrays() const {

@@ -26,6 +26,7 @@ class Variations {
   const char *name() const { return list[at].name.c_str(); }
   bool is_thorough() const { return list[at].grid.x != 0; } /* other threads run, not the same on other data */
   dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
+  dim3 block(const Launch &launch) const { return list[at].block.x ? list[at].block : launch.block; }
   /* Puts memory and scalars back and applies the next variation; false where none is left. */
   bool next();
 
@@ -34,8 +35,11 @@ class Variations {
     std::string name;
     dim3 grid{0, 0, 0}; /* x = 0: as launched */
     std::function<void()> apply;
+    dim3 block{0, 0, 0};
   };
   void add_grids();
+  void add_blocks();
+  void add_block(const char *name, dim3 block);
   void add_data();
   void add_floats(const char *name, std::function<double(double)> change);
   void add_special_floats();
