@@ -38,7 +38,7 @@ def tmigrate() -> None:
 @input_paths
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Write here.")
 @click.option("--no-run", is_flag=True, help="Execute nothing of the input (for untrusted input).")
-@click.option("--patch", is_flag=True, help="Also write a diff of the launch sites, for 'git apply'.")
+@click.option("--patch", is_flag=True, help="A diff of the launch sites; not in this version (TM5042).")
 @parsing_options
 @running_options
 @reporting_options
