@@ -37,6 +37,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from clang.cindex import Index
 from source_operators import SourceMutant, apply, mutants_of_source
 
 HERE = Path(__file__).resolve().parent
@@ -54,7 +55,7 @@ LEFT_OUT = (
     "tilelang/passes/outputs.py",
 )
 MODULES = {
-    "front end": ["converters/cuda"],
+    "front end": ["converters/cuda", "tilelang/passes/hoist.py"],
     "lifting": [
         "converters/lifting/rules",
         "converters/lifting/polynomials.py",
@@ -171,7 +172,7 @@ def _lines_of(data: bytes) -> dict[str, frozenset[tuple[str, int]]]:
 
 def run(options: argparse.Namespace, programs: list[Any]) -> None:
     """Every sampled mutant that the results file does not have yet."""
-    preload()
+    preload(programs)
     results = options.results
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
     done = {r["mutant"] for r in rows}
@@ -222,7 +223,9 @@ def modules_of(room: str) -> Iterator[tuple[str, Path]]:
         place = top / entry
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             parts = path.relative_to(top).with_suffix("").parts
-            if parts[-1] != "__init__" and str(path.relative_to(top)) not in LEFT_OUT:
+            if parts[-1] == "__init__" or str(path.relative_to(top)) in LEFT_OUT:
+                continue
+            if path == place or str(path.relative_to(top)) not in MODULES["front end"]:
                 yield ".".join(("tmigrate", *parts)), path
 
 
@@ -236,10 +239,49 @@ def _function_lines(text: str) -> set[int]:
     return found
 
 
-def preload() -> None:
-    """Import what children need and no mutant changes, so that a fork has it."""
-    for name in ("numpy", "clang.cindex", "ml_dtypes"):
+def preload(programs: Sequence[tuple[bytes, Any]]) -> None:
+    """Import what children need, so that a fork has it; few rules are among it (see :func:`judge`)."""
+    for name in (
+        "numpy",
+        "ml_dtypes",
+        "tmigrate.tilelang.text.parser",
+        "tmigrate.tilelang.text.printer",
+        "tmigrate.tilelang.ir.verify",
+        "tmigrate.oracle",
+        "tmigrate.verification.manifest",
+    ):
         importlib.import_module(name)
+    _keep_parses([call for data, _ in programs for call in in_child(partial(_parses_of, data), 60.0)])
+
+
+Parse = tuple[str, list[str], int]
+
+
+def _parses_of(data: bytes) -> list[Parse]:
+    """In a child: what the unchanged front end asks clang to parse for a program."""
+    calls: list[Parse] = []
+    original = Index.parse
+
+    def parse(self: Index, path: str, args: list[str], unsaved_files: Any = None, options: int = 0) -> Any:
+        if not unsaved_files:
+            calls.append((path, list(args), options))
+        return original(self, path, args=args, unsaved_files=unsaved_files, options=options)
+
+    Index.parse = parse
+    importlib.import_module("rule_suite").converted(pickle.loads(data).source)
+    return calls
+
+
+def _keep_parses(calls: Sequence[Parse]) -> None:
+    """Parse once, ahead of all forks: clang's trees do not depend on the rules, only on what is asked."""
+    original = Index.parse
+    kept = {(p, tuple(a), o): Index.create().parse(p, args=a, options=o) for p, a, o in calls}
+
+    def parse(self: Index, path: str, args: list[str], unsaved_files: Any = None, options: int = 0) -> Any:
+        found = None if unsaved_files else kept.get((path, tuple(args), options))
+        return found or original(self, path, args=args, unsaved_files=unsaved_files, options=options)
+
+    Index.parse = parse
 
 
 def in_child(work: Callable[[], Any], seconds: float) -> Any:
@@ -301,6 +343,9 @@ def judge(room: str, mutant: SourceMutant, text: str, programs: Sequence[bytes])
     """In the child: the worst that the mutant does to the programs that execute it."""
     code = compile(apply(mutant, text), mutant.module.replace(".", "/") + ".py", "exec")
     sys.meta_path.insert(0, _Finder(mutant.module, code))
+    if mutant.module in sys.modules:  # imported ahead of the fork: nothing that may hold it stays
+        for name in [n for n in sys.modules if n.partition(".")[0] == "tmigrate"]:
+            del sys.modules[name]
     suite = importlib.import_module("rule_suite")
     if mutant.module not in sys.modules:
         importlib.import_module(mutant.module)
