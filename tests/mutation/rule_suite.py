@@ -30,6 +30,7 @@ from tmigrate.verification.manifest import (
     exact_on_integers,
     parameter_kinds,
     pointee_kinds,
+    works_alone,
 )
 from tmigrate.verification.objects import LIFTED, REPLAYED_THREAD, SHADOW
 from tmigrate.verification.verdict import evidence_of, judge, judge_lift
@@ -219,6 +220,7 @@ def verdicts(source: Path, oracle: Built, module: Module, lifted: Module | None)
                 parameters=parameter_kinds(k),
                 pointees=pointee_kinds(k, module.struct_table),
                 integers=other is not None and exact_on_integers(k) and exact_on_integers(other),
+                any_block=works_alone(module, k),
                 **versions,
             )
         )
