@@ -47,7 +47,7 @@ __global__ void pointers(float *f, int *ints, float **rows, const float *__restr
     float *none = nullptr, *last = i & 1 ? p : 0;
     to[4] = none == last ? 6 : 7;
     bool some = p;
-    if (!last && some && p != nullptr) to[5] = 3[order] % 2 + 1[order];
+    if (!last && some && p != nullptr) to[5] = 2[order] % 2 + 1[order];
     char *bytes = (char *)(to + 6);
     bytes[1] = 5, bytes[2] = (char)-3;
     reinterpret_cast<short *>(to + 7)[1] = 77;
