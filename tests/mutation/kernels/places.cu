@@ -110,13 +110,13 @@ int main() {
     int *a;
     double *d;
     unsigned long long *u;
-    cudaMallocManaged(&f, 8 * n * 4), cudaMallocManaged(&a, 8 * n * 4), cudaMallocManaged(&d, n * 8);
+    cudaMallocManaged(&f, 9 * n * 4), cudaMallocManaged(&a, 8 * n * 4), cudaMallocManaged(&d, n * 8);
     cudaMallocManaged(&rows, 5 * sizeof(float *)), cudaMallocManaged(&u, n * 8);
     for (int r = 0; r < 5; ++r) cudaMallocManaged(&rows[r], n / 5 * 4);
-    for (int i = 0; i < 8 * n; ++i) f[i] = (i * 13 % 29 - 9) * 0.7f, a[i] = i * 5 % 17;
+    for (int i = 0; i < 9 * n; ++i) f[i] = (i * 13 % 29 - 9) * 0.7f, a[i * 8 / 9] = i * 5 % 17;
     for (int i = 0; i < n; ++i) rows[i % 5][i / 5] = i, u[i] = i * 1000003ull << 20;
     cudaMemcpyToSymbol(coefficients, c, sizeof c);
-    pointers<<<grid, block>>>(f, a, rows, f + 8 * n, n);
+    pointers<<<grid, block>>>(f, a, rows, f + 9 * n, n);
     references<<<grid, block>>>(a, f, d, n);
     variables<<<grid, block>>>(f, u, n);
     cudaDeviceSynchronize();
