@@ -100,6 +100,20 @@ def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
     assert found.reason is not None and f"line {line} (condition true)" in found.reason
 
 
+def test_an_operand_with_one_value_only_is_named(tmp_path: Path) -> None:
+    """The condition as a whole is true and false: its second half is never false."""
+    source = program(
+        tmp_path,
+        "__global__ void k(const float *x, float *y, int n, int mode) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n && mode != 77777) y[i] = x[i];\n"
+        "}",
+    )
+    found = only(convert(source))
+    assert (found.status.value, found.code) == ("converted", "TM4103")
+    assert found.reason is not None and found.reason.endswith("line 6 (operand false)")
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [

@@ -1,4 +1,4 @@
-"""Branches that no value of a type can take ask for no coverage."""
+"""Branches and operands that can have one value only ask for no coverage."""
 
 from __future__ import annotations
 
@@ -41,3 +41,26 @@ def test_the_arm_that_cannot_run_has_no_points() -> None:
     )
     points = insert_coverage(module)[1]["k"]
     assert [p.kind for p in points] == [PointKind.STORE]
+
+
+HEAD = '@tile_kernel(level="thread")\ndef k(x: Ptr[i32], n: i32, m: i32):\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "operands"),
+    [
+        (["if n > 0 and m > 0:", "    x[0] = 1"], 2),
+        (["if n > 0 and (m > 0 or n == 3):", "    x[0] = 1"], 3),
+        (["x[0] = 1 if n > 0 or m > 0 else 2"], 2),
+        (["while n > 0 and m > 0:", "    n = n - 1"], 2),
+        (["b: b1 = n > 0 or m > 0", "x[0] = i32(b)"], 2),
+        (["if n > 0 or u32(m) >= 0:", "    x[0] = 1"], 1),  # no value of the type fails
+        (["if n == 8 or (m != 7 and n != 8):", "    x[0] = 1"], 2),  # n != 8 is asked where n == 8 failed
+        (["if not (n > 0 or m > 0) or n > 0:", "    x[0] = 1"], 4),
+        (["if n == 7:", "    x[0] = 1", "if m > 0 or n != 7:", "    x[0] = 2"], 1),  # a label of a switch
+    ],
+)
+def test_operands_have_a_point_for_each_value(lines: list[str], operands: int) -> None:
+    module = parse_module(HEAD + "".join(f"    {line}\n" for line in lines))
+    kinds = [p.kind for p in insert_coverage(module)[1]["k"]]
+    assert kinds.count(PointKind.HOLDS) == kinds.count(PointKind.FAILS) == operands

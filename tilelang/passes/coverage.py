@@ -1,4 +1,4 @@
-"""Insert coverage points: both outcomes of every branch, every loop entered and left, every store.
+"""Insert coverage points: both outcomes of every branch and operand, loops entered and left, every store.
 
     if c: y[i] = 1      ->      if c:
                                     cover(0)
@@ -13,9 +13,10 @@ byte array serves a launch.  An endless loop (`while True`) has no outcome "left
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeVar
 
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import (
@@ -25,6 +26,8 @@ from tmigrate.tilelang.ir.expressions import (
     CompareOp,
     Const,
     Expr,
+    Logical,
+    LogicalOp,
     NamedConst,
     Select,
     Var,
@@ -50,6 +53,8 @@ from tmigrate.tilelang.ir.statements import (
 from tmigrate.tilelang.ir.types import B1, I32, ScalarType
 from tmigrate.tilelang.passes.names import Names, names_of
 
+N = TypeVar("N", bound=Node)
+
 
 class PointKind(Enum):
     """What a coverage point stands for."""
@@ -59,6 +64,8 @@ class PointKind(Enum):
     ENTERED = "loop entered"
     LEFT = "loop left"
     STORE = "store"
+    HOLDS = "operand true"
+    FAILS = "operand false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,8 @@ class _Inserter:
         self.points = points
         self.here: Location | None = function.location  # of the statement at hand
         self.names: Names = names_of(function, module)
+        self.implied: frozenset[Expr] = frozenset()  # operands whose value others of the expression decide
+        self.asked = frozenset(_other_labels(function))
         self._rules: dict[type[Stmt], Callable[..., list[Stmt]]] = {
             If: self.branch,
             For: self.counted,
@@ -144,7 +153,7 @@ class _Inserter:
         """A statement without regions: a point for its store."""
         if isinstance(s, Comment | Allocate | Break):
             return [s]
-        changed = rewrite(s, self.selected)
+        changed = self.marked(s)
         return [self.cover(PointKind.STORE, s.location), changed] if _stores(s) else [changed]
 
     def branch(self, s: If) -> list[Stmt]:
@@ -195,16 +204,68 @@ class _Inserter:
 
     def expression(self, e: Expr) -> Expr:
         """An expression with points at its conditional parts."""
-        return rewrite(e, self.selected)
+        return self.marked(e)
+
+    def marked(self, it: N) -> N:
+        """A statement or an expression with points at its conditional parts."""
+        roots = [e for e in walk(it) if isinstance(e, Logical)]
+        self.implied = frozenset(e for root in roots for e in implied(root, {}))
+        return rewrite(it, self.selected)
 
     def selected(self, it: Node) -> Node | None:
-        """`a if c else b` marks which one it took."""
+        """`a if c else b` marks which one it took, `a and b` what each operand gave."""
+        if isinstance(it, Logical):
+            return with_fields(it, left=self.operand(it.left, it), right=self.operand(it.right, it))
         if not isinstance(it, Select):
             return None
-        then = self.point(PointKind.THEN, it.location or it.condition.location)
-        otherwise = self.point(PointKind.ELSE, it.location or it.condition.location)
-        arguments = (it.condition, Const(then, I32), Const(otherwise, I32))
-        return with_fields(it, condition=Call("tm_cover_outcome", arguments, B1))
+        place = it.location or it.condition.location
+        return with_fields(it, condition=self.outcome(it.condition, PointKind.THEN, PointKind.ELSE, place))
+
+    def operand(self, e: Expr, around: Logical) -> Expr:
+        """An operand with a point for each value; one that is itself `and` or `or` has its own operands'."""
+        if isinstance(e, Logical | Const) or decided(e) is not None or e in self.implied or e in self.asked:
+            return e
+        return self.outcome(e, PointKind.HOLDS, PointKind.FAILS, e.location or around.location)
+
+    def outcome(self, e: Expr, true: PointKind, false: PointKind, place: Location | None) -> Expr:
+        """A condition that marks its value."""
+        arguments = (e, Const(self.point(true, place), I32), Const(self.point(false, place), I32))
+        return Call("tm_cover_outcome", arguments, B1)
+
+
+def implied(e: Expr, known: Mapping[Expr, bool]) -> Iterator[Expr]:
+    """The operands of `and` and `or` that have one value only where they are asked for.
+
+    `x == 8 or (x != 7 and x != 8)`: the last is asked for where `x == 8` has failed.
+    """
+    if not isinstance(e, Logical):
+        if e in known:
+            yield e
+        return
+    yield from implied(e.left, known)
+    yield from implied(e.right, {**known, **_consequences(e.left, e.op is LogicalOp.AND)})
+
+
+def _consequences(e: Expr, holds: bool) -> dict[Expr, bool]:
+    """What else has a known value where `e` is true (or false)."""
+    if isinstance(e, Logical):
+        if holds is not (e.op is LogicalOp.AND):
+            return {}
+        return {**_consequences(e.left, holds), **_consequences(e.right, holds)}
+    found = {e: holds}
+    if isinstance(e, Compare) and e.op in _OPPOSITES:
+        found[with_fields(e, op=_OPPOSITES[e.op])] = not holds
+    return found
+
+
+def _other_labels(function: Function) -> Iterator[Expr]:
+    """`x != 7` where an `if x == 7` asks for both values.
+
+    A switch whose last label falls through: `if x == 7: entered = True`, `if entered or x != 7: ...`.
+    """
+    for it in walk(function.body):
+        if isinstance(it, If) and isinstance(it.condition, Compare) and it.condition.op is CompareOp.EQ:
+            yield with_fields(it.condition, op=CompareOp.NE)
 
 
 def decided(condition: Expr) -> bool | None:
@@ -220,6 +281,8 @@ def decided(condition: Expr) -> bool | None:
     return outcomes.pop() if len(outcomes) == 1 else None
 
 
+# Not of `<` and its kin: both may fail for a NaN.
+_OPPOSITES = {CompareOp.EQ: CompareOp.NE, CompareOp.NE: CompareOp.EQ}
 _COMPARISONS: dict[CompareOp, Callable[[int, int], bool]] = {
     CompareOp.EQ: operator.eq,
     CompareOp.NE: operator.ne,
