@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 SOURCE = HERE / "{path}"
 # What was shown when this file was written; a kernel may not fall behind it.
 EXPECTED = {expected}
+STATES = ["refused", "converted", "verified"]
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +31,8 @@ def found():
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_kernel_agrees_with_the_original(found, name):
-    kernel = found[name]
-    assert kernel.status.value == EXPECTED[name], kernel.reason
+    state, expected = found[name].status.value, EXPECTED[name]
+    assert STATES.index(state) >= STATES.index(expected), f"{{state}}, not {{expected}}: {{found[name].reason}}"
 '''
 
 
