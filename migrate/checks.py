@@ -31,8 +31,8 @@ def found():
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_kernel_agrees_with_the_original(found, name):
-    state, expected = found[name].status.value, EXPECTED[name]
-    assert STATES.index(state) >= STATES.index(expected), f"{{state}}, not {{expected}}: {{found[name].reason}}"
+    state, wanted = found[name].status.value, EXPECTED[name]
+    assert STATES.index(state) >= STATES.index(wanted), f"{{state}}, not {{wanted}}: {{found[name].reason}}"
 '''
 
 
