@@ -43,6 +43,7 @@ from source_operators import SourceMutant, apply, mutants_of_source
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
 SECONDS = 60.0
+SUITE = ("rule_suite", "replaying", "equivalence", "mutants", "operators", "places")
 NO_FAULT = ("same output", "other message", "same code", "less lifted", "more converted")
 # No rules: options as data, clang's prototypes, and calls of kernels from Python.  No kernel that was CUDA
 # goes through the last two.
@@ -344,7 +345,7 @@ def judge(room: str, mutant: SourceMutant, text: str, programs: Sequence[bytes])
     code = compile(apply(mutant, text), mutant.module.replace(".", "/") + ".py", "exec")
     sys.meta_path.insert(0, _Finder(mutant.module, code))
     if mutant.module in sys.modules:  # imported ahead of the fork: nothing that may hold it stays
-        for name in [n for n in sys.modules if n.partition(".")[0] == "tmigrate"]:
+        for name in [n for n in sys.modules if n.partition(".")[0] in ("tmigrate", *SUITE)]:
             del sys.modules[name]
     suite = importlib.import_module("rule_suite")
     if mutant.module not in sys.modules:

@@ -16,13 +16,22 @@ __global__ void three(const int *a, const int *b, int *c, int n, int length) {
         for (int k = 0; k < length; k++) c[r * length + k] = a[r * length + k] + 3 * b[r * length + k];
 }
 
-__global__ void two_outputs(const int *a, int *b, int *c, int n, int length) {
-    int r = blockIdx.x * blockDim.x + threadIdx.x;
-    if (r < n)
-        for (int k = 0; k < length; k++) {
-            b[r * length + k] = a[r * length + k] + k;
-            c[r * length + k] = a[r * length + k] - k;
-        }
+// The outputs may lie in the inputs' last row: each thread reads back what it alone has written.
+__global__ void column_sums(const float *a, float *y, int rows, int columns) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j < columns) {
+        y[j] = 1.0f;
+        for (int i = 0; i < rows; i++) y[j] += a[i * columns + j];
+    }
+}
+
+__global__ void two_sums(const int *a, const int *b, int *c, int rows, int columns) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j < columns) {
+        c[j] = 3;
+        for (int i = 0; i < rows; i++) c[j] += a[i * columns + j] * 2;
+        for (int i = 0; i < rows; i++) c[j] += b[i * columns + j];
+    }
 }
 
 __global__ void from_module(const float *x, int count, int length) {
@@ -42,10 +51,11 @@ int main() {
     three<<<1, 1>>>(a, a + 200, a + 1, 1, 40);
     three<<<1, 1>>>(a + 200, a, a + 2, 1, 40);
     three<<<2, 4>>>(a, a + 100, a + 200, 5, 19);
-    two_outputs<<<1, 1>>>(a, a + 1, a + 200, 1, 40);
-    two_outputs<<<1, 1>>>(a, a + 200, a + 3, 1, 40);
-    two_outputs<<<1, 1>>>(a + 300, a + 101, a + 100, 1, 40);
-    two_outputs<<<2, 4>>>(a, a + 100, a + 200, 5, 19);
+    column_sums<<<2, 16>>>(x, x + 200, 7, 21);
+    column_sums<<<2, 16>>>(x, x + 6 * 21, 7, 21);
+    two_sums<<<2, 16>>>(a, a + 150, a + 300, 6, 20);
+    two_sums<<<2, 16>>>(a, a + 150, a + 5 * 20, 6, 20);
+    two_sums<<<2, 16>>>(a, a + 150, a + 150 + 5 * 20, 6, 20);
     cudaGetSymbolAddress((void **)&inside, kept);
     from_module<<<2, 4>>>(x, 5, 20);
     from_module<<<1, 1>>>(inside + 1, 1, 40);
