@@ -107,7 +107,8 @@ def _breaks_rules(e: Evidence) -> Verdict | None:
         for report in launch.thread.reports if launch.thread else ():
             if int(report["kind"]) in _RULES:
                 where = Location(str(report["file"]), int(report["line"])).mark
-                text = f"{report['message']} at {where}, which the original was not seen to do"
+                place = f" at {where}, which the original was not seen to do" if report["file"] else ""
+                text = f"{report['message']}{place}"
                 return Verdict(Status.CONVERTED, "TM4117", text)
     return None
 

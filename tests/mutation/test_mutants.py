@@ -83,6 +83,13 @@ def test_reads_outside_an_array_are_noticed() -> None:
     assert [it.how for _, it in found] == ["TM4117"]
 
 
+def test_a_lost_barrier_is_noticed() -> None:
+    """The loop behind it begins when all threads have stored: only the count of barriers tells."""
+    program = Program(SAMPLES / "reduction_tree.cu")
+    mutants = [m for m in named(program, "statement/evaluate") if m.name.startswith("reduce_sum/body7/")]
+    assert [it.how for _, it in program.judge(mutants)] == ["TM4117"]
+
+
 def test_masks_and_widths_of_shuffles_are_noticed() -> None:
     """Nobody reads lane 0, and a sum over 33 lanes is one over 32: the values are right."""
     program = Program(SAMPLES / "shuffle_reduce.cu")

@@ -91,7 +91,10 @@ class Together:
         return kept
 
     def check_barrier(self, s: Stmt, masks: Masks, group: Group) -> None:
-        """A barrier under a mask: report it where a thread that has not returned is missing."""
+        """A barrier is counted where a launch asks for it; under a mask it is reported where a thread is
+        missing that has not returned."""
+        active = masks[-1].array if masks else NULL
+        group.wide(Evaluate(Call("tm_count_barrier", (active, block_threads()), VOID), location=s.location))
         if not masks or masks[-1].role == "live":
             return
         arguments = (masks[-1].array, self.live or NULL, *self.where(s.location), block_threads())

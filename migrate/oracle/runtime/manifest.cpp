@@ -102,6 +102,8 @@ void note(void *context, int kind, const char *message, const char *file, int li
                          ", \"file\": " + json_text(file ? file : "") + ", \"line\": " + std::to_string(line) +
                          ", \"block\": " + triple(block) + ", \"thread\": " + triple(thread) + "}");
 }
+
+void count_barrier(void *context) { ++static_cast<Call *>(context)->barriers; }
 }  // namespace
 
 Manifest read_manifest(const char *path) {
@@ -136,7 +138,7 @@ std::string Version::resolve() {
 
 int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,
                  Call &call, unsigned modes) {
-  tm_services services = {&call, print, extent, nullptr, note};
+  tm_services services = {&call, print, extent, nullptr, note, count_barrier};
   tm_launch described = {{launch.grid.x, launch.grid.y, launch.grid.z},
                          {launch.block.x, launch.block.y, launch.block.z},
                          launch.shared,

@@ -59,6 +59,7 @@ struct Call {
   std::string printed;
   std::vector<std::string> reports; /* JSON objects */
   bool to_stdout = false;
+  unsigned long long barriers = 0; /* that blocks passed, under TM_WATCH */
 };
 /* Calls a resolved version; its return value.  `modes`: bits of tm_launch.modes. */
 int call_version(const Version &version, const Launch &launch, void *const *arguments, unsigned char *coverage,

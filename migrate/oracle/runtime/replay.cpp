@@ -100,7 +100,9 @@ class Comparison {
     const unsigned reports_before = report_count();
     captured_output = &printed;
     const std::clock_t began = std::clock();
+    barriers = barriers_passed;
     const bool ended = emulate(launch, 0);
+    barriers = barriers_passed - barriers;
     seconds = (double)(std::clock() - began) / CLOCKS_PER_SEC;
     captured_output = nullptr;
     if (!*variation) std::fputs(printed.c_str(), stdout);
@@ -140,6 +142,7 @@ class Comparison {
   Mask mask;
   std::string printed;
   bool prints_vary = false; /* the original's lines depend on the schedule */
+  unsigned long long barriers = 0; /* that the original's blocks passed */
   double seconds = 0; /* of the processor, for the original */
   std::unique_ptr<ShadowMemory> inputs;
 
@@ -243,7 +246,9 @@ class Comparison {
     before.restore();
     unsigned char *coverage = entry.coverage.empty() ? nullptr : entry.coverage.data();
     /* What full checking knows of the original are the program's own launches: others are not watched. */
-    Outcome o = call(entry.thread, launch.kernel->arguments, coverage, thorough && !*variation ? TM_WATCH : 0);
+    const bool watched = thorough && !*variation;
+    Outcome o = call(entry.thread, launch.kernel->arguments, coverage, watched ? TM_WATCH : 0);
+    if (watched) compare_barriers(o);
     const std::string failed = failure(o);
     if (!failed.empty()) return "{" + failed + reports_text(o);
     const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
@@ -281,6 +286,14 @@ class Comparison {
   bool agrees_backwards(const Outcome &o) const {
     const bool prints = prints_vary || std::strcmp(compare_printed(printed, o.call.printed), "differs") != 0;
     return prints && !compare_exactly(after, mask, FloatArrays(entry, launch)).found();
+  }
+
+  /* A barrier may be missing without a trace in the results, as before a loop with barriers of its own. */
+  void compare_barriers(Outcome &o) const {
+    if (o.call.barriers == barriers) return;
+    const std::string text = "blocks pass " + std::to_string(o.call.barriers) + " barriers, the original's " + std::to_string(barriers);
+    o.call.reports.push_back("{\"kind\": " + std::to_string((int)TM_REPORT_BARRIER) + ", \"message\": " + json_text(text) +
+                             ", \"file\": \"\", \"line\": 0, \"block\": [0, 0, 0], \"thread\": [0, 0, 0]}");
   }
 
   std::string run_lifted() {

@@ -73,6 +73,8 @@ Place here(const void *site);
 const std::string &running_kernel();
 /* Runs every thread of the launch under schedule `seed`; false where it ended early. */
 bool emulate(const Launch &launch, unsigned seed);
+/* How often a block passed a barrier so far. */
+extern unsigned long long barriers_passed;
 [[noreturn]] void end_launch(cudaError_t error);
 /* While set, device printf goes here instead of stdout. */
 extern std::string *captured_output;

@@ -25,7 +25,7 @@ namespace tm_oracle {
 Block the_block;
 Thread *the_thread = nullptr;
 unsigned current_thread = 0, current_block = 0;
-unsigned long long block_serial = 0;
+unsigned long long block_serial = 0, barriers_passed = 0;
 
 namespace {
 constexpr unsigned char shared_fill = TM_SHARED_FILL;
@@ -73,6 +73,7 @@ void release_barrier() {
     b.warps[w].ready |= b.warps[w].at_barrier;
     b.warps[w].at_barrier = 0;
   }
+  ++barriers_passed;
   b.predicate_result = b.predicate_sum;
   b.predicate_live = (int)b.live;
   b.waiting = 0;

@@ -44,6 +44,7 @@ class Services(ctypes.Structure):
         ("extent", ctypes.c_void_p),
         ("parallel", ctypes.c_void_p),
         ("report", ctypes.c_void_p),
+        ("barrier", ctypes.c_void_p),
     ]
 
 
@@ -194,7 +195,7 @@ def _services(
         keep.append(callback)
         extent_address = ctypes.cast(callback, ctypes.c_void_p)
     report_address = ctypes.cast(keep[0], ctypes.c_void_p)
-    return Services(None, None, extent_address, parallel or None, report_address), keep
+    return Services(None, None, extent_address, parallel or None, report_address, None), keep
 
 
 def _pack(function: Function, arguments: Sequence[Any], built: BuiltObject) -> tuple[Any, list[Any]]:

@@ -27,6 +27,8 @@ typedef struct tm_services {
   /* A violation found while the kernel ran: a failed assert, a divergent barrier, a wrong index. */
   void (*report)(void *context, int kind, const char *message, const char *file, int line,
                  const uint32_t block[3], const uint32_t thread[3]);
+  /* Under TM_WATCH: a block passes a barrier. */
+  void (*barrier)(void *context);
 } tm_services;
 
 enum { TM_REPORT_ASSERT = 1, TM_REPORT_BARRIER = 2, TM_REPORT_INDEX = 3, TM_REPORT_LANE = 4 };

@@ -26,6 +26,19 @@ static __attribute__((unused, cold, noinline)) void tm_report_thread(const tm_fr
             (uint32_t)(thread / (x * y)));
 }
 
+/* A barrier that at least one thread reaches. */
+#ifdef TM_WATCHED
+static inline __attribute__((unused)) void tm_count_barrier_of(const tm_frame *frame, const bool *active,
+                                                               int64_t threads) {
+  const tm_services *services = frame->launch->services;
+  if ((frame->launch->modes & TM_WATCH) && services->barrier && (!active || tm_any_set(active, threads)))
+    services->barrier(services->context);
+}
+#define tm_count_barrier(...) tm_count_barrier_of(tm_f, __VA_ARGS__)
+#else
+#define tm_count_barrier(...) ((void)0)
+#endif
+
 /* A barrier that not every thread reaches which has not returned. */
 static inline __attribute__((unused)) void tm_check_barrier_of(const tm_frame *frame, const bool *active,
                                                                const bool *live, TM_WHERE_PARAMETERS,
