@@ -135,9 +135,12 @@ def check(
     structures: list[str] = []
     steered = _integer_memory(original, module)
     reason = ""
-    for number in range(runs + _OTHER_LAUNCHES):
+    for number in range(runs + _OTHER_LAUNCHES + len(_signed_scalars(job))):
         job.any_launch = number >= runs
-        sizes = (_other_launch if job.any_launch else _choose)(job, draw, number)
+        if number < runs + _OTHER_LAUNCHES:
+            sizes = (_other_launch if job.any_launch else _choose)(job, draw, number)
+        else:
+            sizes = _with_a_negative(job, draw, number - runs - _OTHER_LAUNCHES)
         if sizes is None:
             reason = "no small size satisfies the assumptions"
             break
@@ -299,6 +302,19 @@ def _other_launch(job: Comparison, draw: random.Random, number: int) -> Sizes | 
         if draw.random() < 0.3:
             block[other] = draw.randint(1, min(block[other] + 1, 4))
     return replace(sizes, grid=_size(grid), block=_size(block))
+
+
+def _with_a_negative(job: Comparison, draw: random.Random, which: int) -> Sizes | None:
+    """A valid launch, but for one scalar below 0: `assume(first >= 0)` fails then, if it is there."""
+    sizes = _choose(job, draw, which)
+    if sizes is None:
+        return None
+    return replace(sizes, scalars={**sizes.scalars, _signed_scalars(job)[which].name: -draw.randrange(1, 4)})
+
+
+def _signed_scalars(job: Comparison) -> list[Var]:
+    parameters = job.original.parameters
+    return [p for p in parameters if isinstance(p.type, ScalarType) and p.type.is_signed]
 
 
 def _varied_constants(job: Comparison) -> list[NamedConst]:

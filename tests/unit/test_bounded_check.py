@@ -250,3 +250,23 @@ def test_a_lift_that_assumes_too_little_fails(name: str) -> None:
         weaker = replace(good, body=tuple(s for s in good.body if s is not left_out))
         found = check(MODULE, original, weaker)
         assert found.status == "failed", left_out
+
+
+FROM_FIRST = """
+@tile_kernel(level="thread")
+def fill(n: i32, first: i32, a: Ptr[i32]):
+    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
+    if i >= first and i < n:
+        a[i] = i
+"""
+
+
+def test_a_lift_that_is_wrong_for_negative_parameters_fails() -> None:
+    """No thread has a negative index: `range(first, n)` needs `first >= 0`."""
+    module = parse_module(FROM_FIRST)
+    original = module.functions[0]
+    lifted = lift(module, original).function
+    assert lifted is not None and check(module, original, lifted).status == "checked"
+    kept = [s for s in lifted.body if not (isinstance(s, Assume) and Var("first", I32) in walk(s.condition))]
+    assert len(kept) == len(lifted.body) - 1
+    assert check(module, original, replace(lifted, body=tuple(kept))).status == "failed"
