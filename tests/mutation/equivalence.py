@@ -10,7 +10,7 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -29,13 +29,15 @@ from tmigrate.tilelang.ir.expressions import (
     Expr,
     LaunchIndex,
     NamedConst,
+    Reduce,
+    ReduceOp,
     Unary,
     UnaryOp,
     Var,
     type_of,
 )
 from tmigrate.tilelang.ir.module import Function, Module
-from tmigrate.tilelang.ir.node import walk
+from tmigrate.tilelang.ir.node import Node, rewrite_region, walk, with_fields
 from tmigrate.tilelang.ir.statements import Assume
 from tmigrate.tilelang.ir.types import ScalarType
 from tmigrate.tilelang.runtime.objects import RUNTIME_HEADERS
@@ -77,6 +79,39 @@ def assembly_of(text: str) -> str:
         if done.returncode:
             raise ValueError(done.stderr.splitlines()[0])
         return _NOISE.sub("", made.read_text())
+
+
+# ---- the same up to the order of operands ---------------------------------------------------------------
+
+_COMMUTATIVE = (BinaryOp.ADD, BinaryOp.MUL, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
+_NEUTRAL = {ReduceOp.SUM: (BinaryOp.ADD, 0), ReduceOp.PRODUCT: (BinaryOp.MUL, 1)}
+
+
+def normal_form(f: Function) -> Function:
+    """The function with operands of commutative operators sorted, without `0 + sum(...)` or `1 * prod(...)`.
+
+    Equal normal forms store equal values: folds start with 0 and 1 themselves.
+    """
+
+    def rule(it: Node) -> Node | None:
+        if not isinstance(it, Binary) or it.op not in _COMMUTATIVE:
+            return None
+        left, right = sorted((it.left, it.right), key=_key)
+        for one, other in ((left, right), (right, left)):
+            found = isinstance(other, Reduce) and isinstance(one, Const)
+            if found and _NEUTRAL.get(other.op) == (it.op, one.value):  # type: ignore[attr-defined]
+                return other
+        return with_fields(it, left=left, right=right)
+
+    return replace(f, body=rewrite_region(f.body, rule))  # type: ignore[arg-type]
+
+
+def _key(e: Node) -> str:
+    """A text that equal expressions share, whatever their places in the source."""
+    values = [getattr(e, f.name) for f in fields(e) if f.compare]
+    inner = [_key(v) if isinstance(v, Node) else repr(v) for v in values if not isinstance(v, tuple)]
+    inner += [_key(v) if isinstance(v, Node) else repr(v) for t in values if isinstance(t, tuple) for v in t]
+    return f"{type(e).__name__}({', '.join(inner)})"
 
 
 # ---- assumptions -------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ C of every version.  Only what differs from the unchanged rules' output is verif
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from equivalence import assembly_of
+from equivalence import assembly_of, normal_form
 from replaying import compile_parts, replay_objects
 
 from tmigrate.converters.cuda import FrontEndOptions, convert_source
@@ -119,8 +120,8 @@ def checked_lifts(module: Module, known: Mapping[str, str]) -> tuple[Module | No
 # ---- one mutant and one program ------------------------------------------------------------------------
 
 
-def judge_program(room: str, program: Input, oracle: Built) -> str:
-    """What becomes of a program under the changed rules: how verification notices, or why it need not."""
+def judge_program(room: str, program: Input, oracle: Built, rule: str) -> str:
+    """What becomes of a program under a changed module: how verification notices, or why it need not."""
     made, known = outputs(room, program.source, program.thread, program.lifted), program.outputs[room]
     if made == known:
         return "same output"
@@ -129,7 +130,7 @@ def judge_program(room: str, program: Input, oracle: Built) -> str:
     module = parse_module(program.thread, program.name)
     lifted = parse_module(program.lifted, program.name) if program.lifted else None
     if room == "lifting":
-        return _judge_lifts(program, oracle, module, made, known)
+        return _judge_lifts(program, oracle, module, made, known, rule)
     found = _worse(program.verdicts, verdicts(program.source, oracle, module, lifted))
     if found:
         return "other coverage" if found.startswith("TM4103:") else found
@@ -139,9 +140,10 @@ def judge_program(room: str, program: Input, oracle: Built) -> str:
 
 
 def _judge_front_end(program: Input, oracle: Built, made: Outputs, known: Outputs) -> str:
-    if made["module"] == known["module"]:
-        return "other message"
     module = parse_module(made["module"], program.name)
+    before = parse_module(program.thread, program.name)
+    if module == before:  # places in the source do not count
+        return "other message"
     states = {name: state for name, state in program.verdicts.items() if not name.endswith(" lifted")}
     found = verdicts(program.source, oracle, module, None)
     states, found = _codes(states), _codes(found)
@@ -150,13 +152,14 @@ def _judge_front_end(program: Input, oracle: Built, made: Outputs, known: Output
     if bad:
         return bad
     common = [k.name for k in module.kernels if k.name in states]
-    before = parse_module(program.thread, program.name)
     if _code(before, common) == _code(module, common):
         return "more converted" if len(common) < len(module.kernels) else "same code"
     return "survived"
 
 
-def _judge_lifts(program: Input, oracle: Built, module: Module, made: Outputs, known: Outputs) -> str:
+def _judge_lifts(
+    program: Input, oracle: Built, module: Module, made: Outputs, known: Outputs, rule: str
+) -> str:
     lifted, failed = checked_lifts(module, known)
     if failed:
         return "bounded check"
@@ -172,9 +175,33 @@ def _judge_lifts(program: Input, oracle: Built, module: Module, made: Outputs, k
     if lifted is None or any(name not in known for name in made):
         return "survived"
     before = parse_module(program.lifted, program.name)
+    changed = [name for name in made if made[name] != known[name]]
+    if all(_alike(before.function(name), lifted.function(name)) for name in changed):
+        return "less lifted" if lost else "same code"
     if _code(before, list(made), LIFTED) == _code(lifted, list(made), LIFTED):
         return "less lifted" if lost else "same code"
+    fewer = _without_rule(module, rule)
+    if all(fewer.get(name) == made[name] for name in changed):
+        return "less lifted"
     return "survived"
+
+
+def _alike(one: Function | None, other: Function | None) -> bool:
+    return one is not None and other is not None and normal_form(one) == normal_form(other)
+
+
+def _without_rule(module: Module, rule: str) -> Outputs:
+    """The lifts of a ladder without the rungs that a module holds."""
+    ladder = importlib.import_module("tmigrate.converters.lifting.lift")
+    whole = ladder.LADDER
+    rest = tuple(r for r in whole if r.apply.__module__ != rule)
+    if len(rest) == len(whole):
+        return {}
+    ladder.LADDER = rest  # type: ignore[attr-defined]
+    try:
+        return {name: print_function(f, module) for name, f in lifts_of(module).items()}
+    finally:
+        ladder.LADDER = whole  # type: ignore[attr-defined]
 
 
 def _codes(states: Mapping[str, str]) -> dict[str, str]:

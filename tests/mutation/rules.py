@@ -76,6 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rooms", nargs="*", default=list(MODULES))
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--again", action="store_true", help="judge the survivors of the results file again")
     parser.add_argument("--table", action="store_true", help="print what the results file has, as Markdown")
     parser.add_argument("--prepare", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
@@ -88,7 +89,7 @@ def main(words: Sequence[str] | None = None) -> int:
     state = options.results.with_suffix(".state")
     if not state.exists():
         subprocess.run([sys.executable, __file__, "--results", "-", "--prepare", str(state)], check=True)
-    run(options, load(state))
+    (again if options.again else run)(options, load(state))
     return 0
 
 
@@ -190,6 +191,24 @@ def run(options: argparse.Namespace, programs: list[Any]) -> None:
             record = {"room": room, "mutant": mutant.name, "operator": mutant.operator, "state": found}
             file.write(json.dumps(record) + "\n")
             file.flush()
+
+
+def again(options: argparse.Namespace, programs: list[Any]) -> None:
+    """Judge the survivors once more, with the suite and the verification of today."""
+    preload(programs)
+    rows = [json.loads(line) for line in options.results.read_text().splitlines()]
+    names = {r["mutant"] for r in rows if r["state"] == "survived"}
+    states: dict[str, str] = {}
+    for room in options.rooms:
+        for name, path in modules_of(room):
+            text = path.read_text()
+            for mutant in mutants_of_source(name, text):
+                if mutant.name in names:
+                    chosen = [d for d, lines in programs if reaches(lines[room], mutant, text)]
+                    states[mutant.name] = in_child(partial(judge, room, mutant, text, chosen), SECONDS)
+    for row in rows:
+        row["state"] = states.get(row["mutant"], row["state"])
+    options.results.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def candidates(options: argparse.Namespace, programs: list[Any]) -> Iterator[tuple[str, SourceMutant, str]]:
@@ -353,7 +372,7 @@ def judge(room: str, mutant: SourceMutant, text: str, programs: Sequence[bytes])
     found = []
     for data in programs:
         program = pickle.loads(data)
-        state = suite.judge_program(room, program, pickle.loads(program.oracle))
+        state = suite.judge_program(room, program, pickle.loads(program.oracle), mutant.module)
         if state not in (*NO_FAULT, "survived"):
             return str(state)
         found.append(state)

@@ -17,8 +17,8 @@ __global__ void nested(int *a, const int *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     a[4 * i] = MANY(x[i]) + chained(x[i]);
-    a[4 * i + 1] = x[i] > 0 ? MANY(x[i] - 1) : MANY(x[i]) ^ 5;
-    a[4 * i + 2] = BOTH(x[i], MANY(i)) + (x[i] > 2 && MANY(x[i]) > 0) + (x[i] < 2 || MANY(i) % 7 > 3);
+    a[4 * i + 1] = i > 0 ? MANY(x[i - 1]) : MANY(x[i]) ^ 5;
+    a[4 * i + 2] = BOTH(x[i], MANY(i)) + (i < n - 1 && MANY(x[i + 1]) > 0) + (i < 2 || MANY(x[i - 2]) % 7 > 3);
     while ((MANY(a[4 * i + 3]) & 15) > 3) a[4 * i + 3] += 1;
 }
 
