@@ -110,6 +110,17 @@ __global__ void constant_blocks(float *a, int n) {
     if (i < n) a[i] = a[i] * a[i];
 }
 
+__global__ void swapped(float *a, float *b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float first = a[i];
+        a[i] = b[i] * 2;
+        b[i] = first;
+        float again = a[i] + 1;
+        a[i] = again * first;
+    }
+}
+
 __global__ void minima(const double *a, const int *v, double *least, unsigned *words, int rows) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < rows) {
@@ -154,6 +165,7 @@ int main() {
     row_product<<<2, 16>>>(d, e, f, 22, 19, 13);
     pitched<<<dim3(3, 4), dim3(8, 4)>>>((const char *)x, z, 100, 23, 14);
     constant_blocks<<<28, 4>>>(x, 111);
+    swapped<<<4, 32>>>(x, y, 109);
     minima<<<2, 16>>>(d, a, e, (unsigned *)b, 27);
     cudaDeviceSynchronize();
     printf("shapes %g %d\n", z[1], b[0]);
