@@ -20,9 +20,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4103",
         "not every line was compared",
-        "Every store and both outcomes of every branch, and of every operand of && and ||, must run in "
-        "compared launches before a kernel counts as verified. Give the program arguments that reach the "
-        "lines named.",
+        "Every store and both outcomes of every branch must run in compared launches before a kernel counts "
+        "as verified. Give the program arguments that reach the lines named.",
         bad="tmigrate convert filter.cu",
         good="tmigrate convert filter.cu -- --mode=edge --size 1003",
     ),

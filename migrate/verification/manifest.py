@@ -55,6 +55,7 @@ class KernelEntry:
     pointees: tuple[str, ...] = ()
     integers: bool = False
     any_block: bool = False
+    noted: str = ""  # for each coverage byte 1 where it is not required
 
 
 def write_manifest(path: Path, objects: Sequence[ObjectEntry], kernels: Sequence[KernelEntry]) -> None:
@@ -73,6 +74,8 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
     versions = (("thread", kernel.thread), ("shadow", kernel.shadow), ("lifted", kernel.lifted))
     rows += [(word, v.object, v.symbol) for word, v in versions if v is not None]
     rows.append(("coverage", str(kernel.coverage)))
+    if "1" in kernel.noted:
+        rows.append(("noted", kernel.noted))
     if kernel.parameters:
         rows.append(("parameters", *kernel.parameters))
         rows.append(("pointees", *kernel.pointees))

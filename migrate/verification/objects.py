@@ -131,12 +131,14 @@ def write_objects(path: Path, converted: Converted) -> None:
 
 def _entry(thread: Function, converted: Converted) -> KernelEntry:
     lift = converted.lifts.get(thread.name)
+    points = converted.thread.points(thread.name)
     return KernelEntry(
         thread.symbol,
         thread=converted.thread.version(thread.name),
         shadow=converted.shadow.version(thread.name),
         lifted=converted.lifted.version(thread.name),
-        coverage=len(converted.thread.points(thread.name)),
+        coverage=len(points),
+        noted="".join("1" if p.is_operand else "0" for p in points),
         parameters=parameter_kinds(thread),
         pointees=pointee_kinds(thread, converted.module.struct_table),
         integers=lift is not None and exact_on_integers(thread) and exact_on_integers(lift),

@@ -135,9 +135,10 @@ def _clock(e: Evidence) -> Verdict | None:
 
 
 def _uncovered(e: Evidence) -> Verdict | None:
-    if not e.uncovered:
+    missing = [p for p in e.uncovered if not p.is_operand]
+    if not missing:
         return None
-    lines = sorted({(p.location.line if p.location else 0, p.kind.value) for p in e.uncovered})
+    lines = sorted({(p.location.line if p.location else 0, p.kind.value) for p in missing})
     text = ", ".join(f"line {line} ({what})" for line, what in lines[:8])
     more = f" and {len(lines) - 8} more" if len(lines) > 8 else ""
     return Verdict(Status.CONVERTED, "TM4103", f"no compared run reached {text}{more}")

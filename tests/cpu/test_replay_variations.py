@@ -100,8 +100,8 @@ def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
     assert found.reason is not None and f"line {line} (condition true)" in found.reason
 
 
-def test_an_operand_with_one_value_only_is_named(tmp_path: Path) -> None:
-    """The condition as a whole is true and false: its second half is never false."""
+def test_an_operand_with_one_value_only_is_noted(tmp_path: Path) -> None:
+    """The condition as a whole is true and false: its second half is never false.  `i >= 0` is no fault."""
     source = program(
         tmp_path,
         "__global__ void k(const float *x, float *y, int n, int mode) {\n"
@@ -109,9 +109,9 @@ def test_an_operand_with_one_value_only_is_named(tmp_path: Path) -> None:
         "  if (i < n && mode != 77777) y[i] = x[i];\n"
         "}",
     )
-    found = only(convert(source))
-    assert (found.status.value, found.code) == ("converted", "TM4103")
-    assert found.reason is not None and found.reason.endswith("line 6 (operand false)")
+    assert only(convert(source)).status.value == "verified"
+    certificate = next((tmp_path / ".tmigrate").rglob("*.json"))
+    assert "k.cu:6 (operand false)" in certificate.read_text()
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,11 @@ class CoveragePoint:
     function: str
     location: Location | None = None
 
+    @property
+    def is_operand(self) -> bool:
+        """Whether it asks for a value of an operand of `and` or `or`: noted, but not required."""
+        return self.kind in (PointKind.HOLDS, PointKind.FAILS)
+
 
 Points = dict[str, tuple[CoveragePoint, ...]]
 

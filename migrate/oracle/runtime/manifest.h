@@ -36,6 +36,7 @@ struct Entry_of_kernel {
   std::vector<std::string> parameters, pointees; /* types of scalars and of pointers' elements, "-" for others */
   bool integers = false;
   bool any_block = false; /* blocks of other shapes may be tried */
+  std::string noted;      /* '1' for coverage points that are not required */
   /* what happened so far */
   unsigned launches = 0, compared = 0;
   std::map<std::string, unsigned> configurations;

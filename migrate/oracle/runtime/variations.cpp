@@ -234,10 +234,11 @@ void Variations::add_scalar(size_t i, unsigned choice) {
   }
 }
 
-/* Whether nothing is left that must be found: every point passed, and the lift was compared at least once. */
+/* Whether nothing is left that must be found: every required point passed, and the lift was compared at least once. */
 bool Variations::complete() const {
-  return (kernel.lift_compared || !kernel.lifted.listed()) &&
-         std::all_of(kernel.coverage.begin(), kernel.coverage.end(), [](unsigned char passed) { return passed; });
+  for (size_t i = 0; i < kernel.coverage.size(); ++i)
+    if (!kernel.coverage[i] && !(i < kernel.noted.size() && kernel.noted[i] == '1')) return false;
+  return kernel.lift_compared || !kernel.lifted.listed();
 }
 
 bool Variations::next() {
