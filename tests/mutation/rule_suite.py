@@ -170,19 +170,19 @@ def _judge_lifts(
     bad = _worse(_codes(expected), _codes(found))
     if bad:
         return bad
-    if all(made[name] == known.get(name) for name in made):
-        return "less lifted"
-    if lifted is None or any(name not in known for name in made):
-        return "survived"
+    new = any(name not in known for name in made)
+    harmless = "more lifted" if new else "less lifted" if lost else "same code"
+    changed = [name for name in made if made[name] != known.get(name, made[name])]
+    if not changed or lifted is None:
+        return harmless
     before = parse_module(program.lifted, program.name)
-    changed = [name for name in made if made[name] != known[name]]
     if all(_alike(before.function(name), lifted.function(name)) for name in changed):
-        return "less lifted" if lost else "same code"
-    if _code(before, list(made), LIFTED) == _code(lifted, list(made), LIFTED):
-        return "less lifted" if lost else "same code"
+        return harmless
+    if _code(before, changed, LIFTED) == _code(lifted, changed, LIFTED):
+        return harmless
     fewer = _without_rule(module, rule)
     if all(fewer.get(name) == made[name] for name in changed):
-        return "less lifted"
+        return "more lifted" if new else "less lifted"
     return "survived"
 
 
@@ -248,7 +248,9 @@ def verdicts(source: Path, oracle: Built, module: Module, lifted: Module | None)
                 pointees=pointee_kinds(k, module.struct_table),
                 integers=other is not None and exact_on_integers(k) and exact_on_integers(other),
                 any_block=works_alone(module, k),
-                **versions,
+                thread=versions.get("thread"),
+                shadow=versions.get("shadow"),
+                lifted=versions.get("lifted"),
             )
         )
     replayed, _ = replay_objects(oracle, objects, entries, (), 10.0)
