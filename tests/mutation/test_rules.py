@@ -56,6 +56,12 @@ def test_what_no_launch_reaches_is_named() -> None:
     }  # fmt: skip
 
 
+def test_accesses_outside_of_arrays_are_reported() -> None:
+    """The watch over indices is a measure, too: values that count for nothing must not hide an access."""
+    found = rules.in_child(partial(states_of, prepared("outside")), 60.0)
+    assert {found[name] for name in ("kept_across", "of_module", "beyond")} == {"TM4117"}
+
+
 def test_unchanged_rules_are_verified(overlaps: Any) -> None:
     found = rules.in_child(partial(states_of, overlaps), 60.0)
     assert set(found.values()) == {"verified", "shown"} and len(found) == 9
