@@ -6,6 +6,7 @@
 Each mutant runs in a child process whose imports hand out the changed module; no file is touched.  States:
 
 * crash: the tool raises; hang; refused: a kernel less converts; bounded check; and the codes of verification;
+  other coverage, not reported: the suite's faulty programs are not reported as they are;
 * survived: the output differs, and everything is as verified as before;
 * no fault, as a machine shows: the same output; the same code (the C compiler finds the same instructions, or
   only the order of commutative operands differs); less lifted: a lift less, or without a rule; more lifted: a
