@@ -15,6 +15,7 @@ import random
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from tmigrate.tilelang.interpreter.arithmetic import Arithmetic
@@ -102,6 +103,18 @@ class Comparison:
     def left(self) -> float:
         """The time that is left."""
         return self.seconds - (time.monotonic() - self.started)
+
+    @cached_property
+    def constants(self) -> list[NamedConst]:
+        """The module constants that take small values instead of their own."""
+        return _varied_constants(self)
+
+    @cached_property
+    def conditions(self) -> tuple[list[Expr], list[Expr]]:
+        """What the lifted version assumes of the launch, and of the scalars alone."""
+        conditions = [s.condition for s in self.lifted.body if isinstance(s, Assume)]
+        on_launch = [c for c in conditions if any(isinstance(it, LaunchIndex) for it in walk(c))]
+        return on_launch, [c for c in conditions if c not in on_launch]
 
     def compile(self, arithmetic: Arithmetic, constants: Mapping[str, int]) -> tuple[Program, Program]:
         module = self.module
@@ -262,14 +275,11 @@ def _compare(
 
 def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
     """Draw constants and parameters until the assumptions on them hold, then find a launch."""
-    conditions = [s.condition for s in job.lifted.body if isinstance(s, Assume)]
-    on_launch = [c for c in conditions if any(isinstance(it, LaunchIndex) for it in walk(c))]
-    on_scalars = [c for c in conditions if c not in on_launch]
-    names = _varied_constants(job)
+    on_launch, on_scalars = job.conditions
     scalars = [p for p in job.original.parameters if isinstance(p.type, ScalarType)]
     test = _tester(job, on_scalars)
     for attempt in range(_DRAWS):
-        constants = _constants(draw, names)
+        constants = _constants(draw, job.constants)
         values = {p.name: _scalar(draw, p.type, attempt) for p in scalars}
         if not test(constants, values):
             continue

@@ -6,6 +6,7 @@ showing, with Fourier and Motzkin's elimination, that the facts and p <= -1 have
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import gcd
@@ -38,7 +39,7 @@ _DIVISIONS = (
     BinaryOp.AND,
 )
 _MOST_ROWS = 400
-Row = dict[Monomial, int]
+Row = dict[int, int]  # the coefficient of each monomial, by its number
 _FLIPPED = {
     CompareOp.EQ: CompareOp.NE,
     CompareOp.NE: CompareOp.EQ,
@@ -235,24 +236,38 @@ def _is_integer(e: Expr) -> bool:
 
 def is_infeasible(constraints: list[Polynomial]) -> bool:
     """Whether no rational point satisfies all of p >= 0 (False where that was not found within limits)."""
-    rows = [_reduced(dict(p.terms)) for p in constraints]
+    numbers, degrees = _numbered(constraints)
+    rows = [_reduced({numbers[m]: c for m, c in p.terms.items()}) for p in constraints]
     while True:
         rows = _distinct(rows)
-        if any(not [m for m in r if m] and r.get((), 0) < 0 for r in rows):
+        if any(not any(r) and r.get(0, 0) < 0 for r in rows):
             return True
-        unknowns = {m for r in rows for m in r if m}
-        if not unknowns or len(rows) > _MOST_ROWS:
+        if not any(any(r) for r in rows) or len(rows) > _MOST_ROWS:
             return False
-        rows = _eliminate(rows, min(unknowns, key=lambda m: _cost(rows, m)))
+        rows = _eliminate(rows, _cheapest(rows, degrees))
 
 
-def _cost(rows: list[Row], m: Monomial) -> tuple[int, int]:
-    above = sum(1 for r in rows if r.get(m, 0) > 0)
-    below = sum(1 for r in rows if r.get(m, 0) < 0)
-    return above * below - above - below, len(m)
+def _numbered(constraints: list[Polynomial]) -> tuple[dict[Monomial, int], list[int]]:
+    """A number for each monomial, 0 for (), and their degrees: a number hashes faster than expressions."""
+    numbers: dict[Monomial, int] = {(): 0}
+    for p in constraints:
+        for m in p.terms:
+            numbers.setdefault(m, len(numbers))
+    return numbers, [len(m) for m in numbers]
 
 
-def _eliminate(rows: list[Row], m: Monomial) -> list[Row]:
+def _cheapest(rows: list[Row], degrees: list[int]) -> int:
+    """The unknown whose elimination adds the fewest rows; of several the one of least degree."""
+    above: Counter[int] = Counter(m for r in rows for m, c in r.items() if c > 0)
+    below: Counter[int] = Counter(m for r in rows for m, c in r.items() if c < 0)
+
+    def cost(m: int) -> tuple[int, int, int]:
+        return above[m] * below[m] - above[m] - below[m], degrees[m], m
+
+    return min((m for m in above | below if m), key=cost)
+
+
+def _eliminate(rows: list[Row], m: int) -> list[Row]:
     kept = [r for r in rows if m not in r]
     above = [r for r in rows if r.get(m, 0) > 0]
     below = [r for r in rows if r.get(m, 0) < 0]
@@ -279,10 +294,10 @@ def _reduced(row: Row) -> Row:
 
 def _distinct(rows: list[Row]) -> list[Row]:
     """One row, the strictest, for each combination of unknowns."""
-    best: dict[frozenset[tuple[Monomial, int]], Row] = {}
+    best: dict[frozenset[tuple[int, int]], Row] = {}
     for r in rows:
         key = frozenset((m, c) for m, c in r.items() if m)
-        if key not in best or r.get((), 0) < best[key].get((), 0):
+        if key not in best or r.get(0, 0) < best[key].get(0, 0):
             best[key] = r
     return list(best.values())
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tmigrate.diagnostics import Diagnostic, Note, Severity, TmigrateError
 from tmigrate.locations import Location
 from tmigrate.options import ConvertOptions
-from tmigrate.oracle import Report
 from tmigrate.planning import KernelPlan, Plan
 from tmigrate.results import KernelResult, Level, Status
 from tmigrate.tilelang.ir.expressions import Call
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
-from tmigrate.verification.generated import Generated, compare
-from tmigrate.verification.launch_sites import has_main
-from tmigrate.verification.replay import Outcome
 from tmigrate.verification.report import Launch
 from tmigrate.verification.verdict import Verdict, evidence_of, judge, judge_lift
+
+if TYPE_CHECKING:  # under --no-run nothing of the oracle is needed
+    from tmigrate.oracle import Report
+    from tmigrate.verification.generated import Generated
+    from tmigrate.verification.replay import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ def judge_all(
     plan: Plan, thread: Module, lifted: Module | None, options: ConvertOptions
 ) -> Mapping[str, Judged]:
     """The findings on every converted kernel, by name."""
+    from tmigrate.verification.generated import compare
+
     converted = [k for k in plan.kernels if k.function is not None]
     try:
         compared = compare(plan, thread, lifted, options, [k.name for k in converted])
@@ -87,6 +91,8 @@ def judge_all(
 
 def _failed_program(source: Path, compared: Generated) -> tuple[Diagnostic, ...]:
     """That the program did not end well, which counts against no launch that was compared before."""
+    from tmigrate.verification.launch_sites import has_main
+
     failure = compared.outcome.failure if compared.outcome is not None else ""
     if not failure or not has_main(source.read_text(errors="replace")):
         return ()

@@ -40,13 +40,18 @@ class Const(Expr):
         return self.type == other.type and _bits(self.value) == _bits(other.value)
 
     def __hash__(self) -> int:
-        return hash((self.type, _bits(self.value)))
+        return hash(_hashed(self.value))
 
 
 def _bits(value: int | float | bool) -> tuple[type, str]:
     if isinstance(value, float):
         return float, value.hex()
     return type(value), repr(value)
+
+
+def _hashed(value: int | float | bool) -> int | str:
+    """As :func:`_bits`, but cheap: NaN would hash by its address."""
+    return value.hex() if isinstance(value, float) else value
 
 
 @node
@@ -75,7 +80,7 @@ class NamedConst(Expr):
         return (self.name, self.type, _bits(self.value)) == (other.name, other.type, _bits(other.value))
 
     def __hash__(self) -> int:
-        return hash((self.name, self.type, _bits(self.value)))
+        return hash(self.name)
 
 
 @node

@@ -125,14 +125,26 @@ def has_trait(it: Node, trait: Trait) -> bool:
 def children(it: Node) -> list[Node]:
     """The nodes directly inside, in the order of their fields: operands and regions, no bindings."""
     found: list[Node] = []
-    for name, kind in field_kinds(type(it)):
+    for name, is_one in _nested_fields(type(it)):
         value = getattr(it, name)
-        if kind is FieldKind.OPERAND:
-            if value is not None:
-                found.append(value)
-        elif kind in (FieldKind.OPERANDS, FieldKind.REGION):
+        if not is_one:
             found.extend(value)
+        elif value is not None:
+            found.append(value)
     return found
+
+
+def _nested_fields(cls: type[Node]) -> tuple[tuple[str, bool], ...]:
+    """The fields that hold nodes directly inside, and whether each holds one node; every walk asks it."""
+    found = _NESTED.get(cls)
+    if found is None:
+        nested = (FieldKind.OPERAND, FieldKind.OPERANDS, FieldKind.REGION)
+        found = tuple((n, kind is FieldKind.OPERAND) for n, kind in field_kinds(cls) if kind in nested)
+        _NESTED[cls] = found
+    return found
+
+
+_NESTED: dict[type[Node], tuple[tuple[str, bool], ...]] = {}
 
 
 def operands_of(it: Node) -> list[Node]:
@@ -164,7 +176,10 @@ def walk(roots: Node | tuple[Node, ...]) -> Iterator[Node]:
     while stack:
         it = stack.pop()
         yield it
-        stack.extend(reversed(children(it)))
+        inside = children(it)
+        if inside:
+            inside.reverse()
+            stack += inside
 
 
 def with_fields(it: N, **changes: Any) -> N:
