@@ -293,35 +293,50 @@ bool emulate(const Launch &launch, unsigned schedule) {
 using namespace tm_oracle;
 
 namespace {
-/* `line` tells barriers apart: a compiler may copy one call to several sites. */
-int barrier(int predicate, const void *site, int line) {
+/* Apart from what runs each time, whose frame lies on the stack of every thread that waits. */
+__attribute__((noinline, cold)) void report_other_barrier(const void *site, int line) {
+  const Block &b = the_block;
+  Place place = here(site), other = here(b.barrier_site);
+  place.line = line;
+  other.line = b.barrier_line;
+  other.thread = thread_of(b.barrier_first);
+  report("barrier", "threads of one block meet at different barriers", place, &other);
+}
+
+/* The running thread has come to a barrier.  `line` tells barriers apart: a compiler may copy one call to several
+ * sites. */
+inline void arrive(int predicate, const void *site, int line) {
   Block &b = the_block;
   Thread *t = the_thread;
-  if (!in_device()) return predicate;
   t->site = site;
   if (b.waiting == 0) {
     b.barrier_site = site;
     b.barrier_line = line;
     b.barrier_first = t->linear;
   } else if (b.barrier_line != line) {
-    Place place = here(site), other = here(b.barrier_site);
-    place.line = line;
-    other.line = b.barrier_line;
-    other.thread = thread_of(b.barrier_first);
-    report("barrier", "threads of one block meet at different barriers", place, &other);
+    report_other_barrier(site, line);
   }
   b.predicate_sum += predicate != 0;
   b.yields = 0;
   const unsigned w = t->linear / 32;
   b.warps[w].at_barrier |= 1u << (t->linear & 31);
   if (++b.waiting == b.live) release_barrier();
+}
+
+int barrier(int predicate, const void *site, int line) {
+  if (!in_device()) return predicate;
+  arrive(predicate, site, line);
   suspend();
-  return b.predicate_result;
+  return the_block.predicate_result;
 }
 }  // namespace
 
 extern "C" {
-void __syncthreads(int line) { barrier(0, __builtin_return_address(0), line); }
+void __syncthreads(int line) {
+  if (!in_device()) return;
+  arrive(0, __builtin_return_address(0), line);
+  suspend(); /* the last call: the switch lies on the stack right below the kernel's own frame */
+}
 int __syncthreads_count(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line); }
 int __syncthreads_or(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line) != 0; }
 int __syncthreads_and(int predicate, int line) { return barrier(!predicate, __builtin_return_address(0), line) == 0; }
