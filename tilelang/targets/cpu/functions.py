@@ -31,6 +31,7 @@ from tmigrate.tilelang.targets.cpu.shadow import ShadowExpressions
 from tmigrate.tilelang.targets.cpu.statements import StatementWriter
 from tmigrate.tilelang.targets.cpu.watching import WatchedExpressions
 
+_FEW = 16  # iterations that gcc unrolls before it looks for vectors
 _MOST_SIZES = 1  # each costs about the compile time of the kernel once more
 _SIZES = (("tm_block_dim", "block"), ("tm_grid_dim", "grid"))
 
@@ -199,6 +200,7 @@ class FunctionWriter(StatementWriter):
         """The C function that runs iterations tm_begin..tm_end of the loop."""
         sizes = likely_block_sizes(loop) if not self.context.options.is_shadow else []
         self.has_fixed_block = bool(sizes)
+        self.has_short_rows = any(x <= _FEW for x, _, _ in sizes)
         self.write(f"struct {name} *tm_w = tm_data;")
         cover = "tm_w->work.launch->coverage ? tm_w->work.launch->coverage : tm_no_coverage"
         coverage = f", .coverage = {cover}" if self.context.options.coverage else ""

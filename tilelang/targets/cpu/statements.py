@@ -10,8 +10,11 @@ from typing import Any
 from tmigrate.locations import Location
 from tmigrate.tilelang.ir.expressions import (
     Call,
+    Cast,
     Const,
     Expr,
+    LaunchIndex,
+    LaunchIndexKind,
     MakeArray,
     NamedConst,
     StringConst,
@@ -67,6 +70,7 @@ class StatementWriter:
         self.depth = 1
         self.done_used = False
         self.entry = False
+        self.has_short_rows = False  # a block's size that has a version of its own is at most 16 along x
         self._targets: list[_Target] = []
         self._labels = 0
         self._last_mark = ""
@@ -212,7 +216,8 @@ class StatementWriter:
             stop = limit
         step = s.step.value if isinstance(s.step, Const | NamedConst) else 1
         if s.kind is LoopKind.THREADS and is_independent(s.body):
-            self.write("TM_INDEPENDENT")
+            few = self.has_short_rows and _is_block_size(s.stop)
+            self.write("TM_INDEPENDENT_FEW" if few else "TM_INDEPENDENT")
         sign = "<" if step > 0 else ">"
         change = f"{name}++" if step == 1 else f"{name} += {self.value(s.step)}"
         self.write(f"for ({t} {name} = {self.value(s.start)}; {name} {sign} {stop}; {change}) {{")
@@ -302,14 +307,33 @@ class StatementWriter:
 
 
 def is_independent(body: Region) -> bool:
-    """Whether compilers may overlap the iterations of a loop over threads: straight-line code without
-    atomics, output or calls, so that threads which do not race do not notice."""
+    """Whether compilers may overlap the iterations of a loop over threads: code without general loops,
+    atomics, output or calls, so that threads which do not race do not notice.
+
+    Counted loops inside may only compute scalars, as `total = total + s[ty, p] * t[p, tx]`: where they store,
+    each thread may store to the same places in turn, and an array of a thread's own is one array to C.
+    """
     for it in walk(body):
-        if isinstance(it, For | While | Cover):
+        if isinstance(it, While | Cover) or (isinstance(it, For) and not _is_of_scalars(it, body)):
             return False
         if isinstance(it, Call) and not (it.callee in INTRINSICS and INTRINSICS[it.callee].is_pure):
             return False
     return True
+
+
+def _is_of_scalars(loop: For, around: Region) -> bool:
+    """Whether a counted loop of each thread writes no memory, nor reads an array that the thread made."""
+    if loop.kind is LoopKind.THREADS or any(isinstance(it, Allocate) for it in walk(around)):
+        return False
+    stores = (it for it in walk(loop.body) if isinstance(it, Assign) and not isinstance(it.target, Var))
+    return next(stores, None) is None
+
+
+def _is_block_size(stop: Expr) -> bool:
+    """Whether a loop over threads runs to `blockDim.x`, however converted."""
+    while isinstance(stop, Cast):
+        stop = stop.operand
+    return isinstance(stop, LaunchIndex) and stop.kind is LaunchIndexKind.BLOCK_SIZE
 
 
 def _bare(text: str) -> str:

@@ -176,11 +176,14 @@ TM_INLINE void tm_arena_close(tm_arena *arena) { free(arena->memory); }
 
 /* ---- loop-level kernels ---- */
 
-/* Before a loop whose iterations are independent of each other. */
+/* Before a loop whose iterations are independent of each other; the second where there are at most 16, which gcc would
+ * unroll before it looks for vectors, and then no longer know that they are independent. */
 #if defined(__clang__)
 #define TM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define TM_INDEPENDENT_FEW TM_INDEPENDENT
 #else
 #define TM_INDEPENDENT _Pragma("GCC ivdep")
+#define TM_INDEPENDENT_FEW TM_INDEPENDENT _Pragma("GCC unroll 1")
 #endif
 
 TM_INLINE size_t tm_tensor_bytes(size_t element, int rank, const int64_t *extents) {
