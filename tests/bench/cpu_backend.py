@@ -1,389 +1,176 @@
-"""Emitted C against C written by hand for the same kernel, on one thread: prints one table.
+"""Emitted C against C written by hand for the same kernel, and against PoCL, on one thread: prints one table.
 
-    python tests/bench/cpu_backend.py [--write docs/bench/cpu_backend.md] [--seconds 0.5] [--only NAME]
+    python tests/bench/cpu_backend.py [--write docs/bench/cpu_backend.md] [--seconds 1] [--only NAME]
 
-A ratio above 1 means that the emitted code is faster.  The two take turns in one process; each figure is the
-least CPU time of all turns.  The hand-written versions of thread-level kernels are loops over blocks and
-threads split at the barriers, with the guards as loop bounds.
+A ratio above 1 means that the emitted code is faster.  All take turns on the same arrays in one process.
+Times are CPU times, the least of each turn, medians over the turns; a ratio is the median of turns' ratios.
+The last rows are kernels on two threads of the pool, in wall time: a figure, no ratio to reach.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import os
+import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[variable] = "1"
 
-from tmigrate.tilelang.runtime.toolchain import compile_c, find_compilers
-from tmigrate.tilelang.targets.cpu.build import NATIVE_FLAGS, BuiltObject, build_module
-from tmigrate.tilelang.targets.cpu.launch import OK, prepare
-from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions
-from tmigrate.tilelang.text.parser import parse_module
+import numpy as np  # noqa: E402
+from cpu_cases import CASES, SCALED, Case  # noqa: E402
+from pocl import BATCH, OPTIONS, Pocl  # noqa: E402
+from setting import setting  # noqa: E402
+
+from tmigrate.tilelang.runtime import pool  # noqa: E402
+from tmigrate.tilelang.runtime.toolchain import compile_c  # noqa: E402
+from tmigrate.tilelang.targets.cpu.build import NATIVE_FLAGS, build_module  # noqa: E402
+from tmigrate.tilelang.targets.cpu.launch import OK, PreparedLaunch, prepare  # noqa: E402
+from tmigrate.tilelang.targets.cpu.options import EmitOptions, FloatFunctions  # noqa: E402
+from tmigrate.tilelang.text.parser import parse_module  # noqa: E402
 
 HEAD = "from __future__ import annotations\n\nfrom tmigrate.tilelang import *\n\n\n"
-Array = np.ndarray[Any, Any]
+TURNS = 15
+Run = Callable[[], object]
 
 
-@dataclass(frozen=True)
-class Case:
-    """One kernel: DSL text, C text of `void hand(...)`, the launch, and arguments for both."""
-
-    name: str
-    dsl: str
-    hand: str
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
-    arguments: Callable[[], list[Any]]
-    work: float  # in units of 1e9
-    unit: str
+def emitted(case: Case, arguments: list[Any], parallel: int = 0) -> PreparedLaunch:
+    """The case's kernel, built and laid out; its results in `arguments` are not to be used after an error."""
+    module = parse_module(HEAD + case.dsl, name="bench")
+    built = build_module(module, EmitOptions(functions=FloatFunctions.VECTOR))
+    prepared = prepare(built, "k", case.grid, case.block, arguments, parallel=parallel)
+    assert prepared.run().status == OK
+    return prepared
 
 
-def floats(*shape: int) -> Array:
-    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+def call_of(prepared: PreparedLaunch) -> Run:
+    """The bare call, as cheap as that of the code by hand."""
+    return lambda: prepared.entry(ctypes.byref(prepared.record), prepared.packed)
 
 
-N = 1 << 20
-SIDE = 1024
-CASES = [
-    Case(
-        "saxpy, lifted",
-        """
-@tile_kernel
-def k(n: i32, a: f32, x: Tensor[f32, n], y: Tensor[f32, n]):
-    for i in parallel(range(n)):
-        y[i] = a * x[i] + y[i]
-""",
-        """
-void hand(int n, float a, const float *restrict x, float *restrict y) {
-  for (long i = 0; i < n; i++) y[i] = a * x[i] + y[i];
-}
-""",
-        (1,),
-        (1,),
-        lambda: [N, 0.5, floats(N), floats(N)],
-        12e-9 * N,
-        "GB/s",
-    ),
-    Case(
-        "5-point stencil, lifted",
-        """
-@tile_kernel
-def k(h: i32, w: i32, r: f32, a: Tensor[f32, h, w], b: Tensor[f32, h, w]):
-    for y in parallel(range(h)):
-        for x in parallel(range(w)):
-            if x == 0 or x == w - 1 or y == 0 or y == h - 1:
-                b[y, x] = a[y, x]
-            else:
-                row: f32 = a[y, x - 1] + a[y, x + 1]
-                b[y, x] = a[y, x] + r * (row + a[y - 1, x] + a[y + 1, x] - 4.0 * a[y, x])
-""",
-        """
-void hand(int h, int w, float r, const float *restrict a, float *restrict b) {
-  for (long x = 0; x < w; x++) b[x] = a[x], b[(h - 1L) * w + x] = a[(h - 1L) * w + x];
-  for (long y = 1; y < h - 1; y++) {
-    const float *p = a + y * w;
-    float *q = b + y * w;
-    q[0] = p[0], q[w - 1] = p[w - 1];
-    for (long x = 1; x < w - 1; x++)
-      q[x] = p[x] + r * (p[x - 1] + p[x + 1] + p[x - w] + p[x + w] - 4.0f * p[x]);
-  }
-}
-""",
-        (1,),
-        (1,),
-        lambda: [SIDE, SIDE, 0.1, floats(SIDE, SIDE), floats(SIDE, SIDE)],
-        8e-9 * SIDE * SIDE,
-        "GB/s",
-    ),
-    Case(
-        "transpose, lifted",
-        """
-@tile_kernel
-def k(h: i32, w: i32, a: Tensor[f32, h, w], b: Tensor[f32, w, h]):
-    for y in parallel(range(h)):
-        for x in parallel(range(w)):
-            b[x, y] = a[y, x]
-""",
-        """
-void hand(int h, int w, const float *restrict a, float *restrict b) {
-  for (long y0 = 0; y0 < h; y0 += 32)
-    for (long x0 = 0; x0 < w; x0 += 32)
-      for (long x = x0; x < (x0 + 32 < w ? x0 + 32 : w); x++)
-        for (long y = y0; y < (y0 + 32 < h ? y0 + 32 : h); y++) b[x * h + y] = a[y * w + x];
-}
-""",
-        (1,),
-        (1,),
-        lambda: [SIDE, SIDE, floats(SIDE, SIDE), floats(SIDE, SIDE)],
-        8e-9 * SIDE * SIDE,
-        "GB/s",
-    ),
-    Case(
-        "row sums, lifted",
-        """
-@tile_kernel
-def k(h: i32, w: i32, a: Tensor[f32, h, w], b: Tensor[f32, h]):
-    for y in parallel(range(h)):
-        b[y] = sum(a[y, x] for x in range(w))
-""",
-        """
-void hand(int h, int w, const float *restrict a, float *restrict b) {
-  for (long y = 0; y < h; y++) {
-    float lanes[16] = {0}, sum = 0;
-    long x = 0;
-    for (; x + 16 <= w; x += 16)
-      for (int l = 0; l < 16; l++) lanes[l] += a[y * w + x + l];
-    for (int l = 0; l < 16; l++) sum += lanes[l];
-    for (; x < w; x++) sum += a[y * w + x];
-    b[y] = sum;
-  }
-}
-""",
-        (1,),
-        (1,),
-        lambda: [SIDE, SIDE, floats(SIDE, SIDE), floats(SIDE)],
-        4e-9 * SIDE * SIDE,
-        "GB/s",
-    ),
-    Case(
-        "column sums, lifted",
-        """
-@tile_kernel
-def k(h: i32, w: i32, a: Tensor[f32, h, w], b: Tensor[f32, w]):
-    for x in parallel(range(w)):
-        b[x] = sum(a[y, x] for y in range(h))
-""",
-        """
-void hand(int h, int w, const float *restrict a, float *restrict b) {
-  for (long x = 0; x < w; x++) b[x] = 0;
-  for (long y = 0; y < h; y++)
-    for (long x = 0; x < w; x++) b[x] += a[y * w + x];
-}
-""",
-        (1,),
-        (1,),
-        lambda: [SIDE, SIDE, floats(SIDE, SIDE), floats(SIDE)],
-        4e-9 * SIDE * SIDE,
-        "GB/s",
-    ),
-    Case(
-        "saxpy, threads",
-        """
-@tile_kernel(level="thread")
-def k(n: i32, a: f32, x: Ptr[f32], y: Ptr[f32]):
-    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
-    if i < n:
-        y[i] = a * x[i] + y[i]
-""",
-        """
-void hand(int n, float a, const float *restrict x, float *restrict y) {
-  for (long i = 0; i < n; i++) y[i] = a * x[i] + y[i];
-}
-""",
-        (N // 256,),
-        (256,),
-        lambda: [N - 5, 0.5, floats(N), floats(N)],
-        12e-9 * N,
-        "GB/s",
-    ),
-    Case(
-        "tiled product, threads",
-        """
-@tile_kernel(level="thread")
-def k(n: i32, a: Ptr[f32], b: Ptr[f32], c: Ptr[f32]):
-    s = shared(f32, 16, 16)
-    t = shared(f32, 16, 16)
-    tx: i32 = i32(threadIdx.x)
-    ty: i32 = i32(threadIdx.y)
-    row: i32 = i32(blockIdx.y) * 16 + ty
-    col: i32 = i32(blockIdx.x) * 16 + tx
-    total: f32 = 0.0
-    for q in range(0, n // 16):
-        s[ty, tx] = a[row * n + q * 16 + tx]
-        t[ty, tx] = b[(q * 16 + ty) * n + col]
-        syncthreads()
-        for p in range(0, 16):
-            total = total + s[ty, p] * t[p, tx]
-        syncthreads()
-    c[row * n + col] = total
-""",
-        """
-void hand(int n, const float *restrict a, const float *restrict b, float *restrict c) {
-  for (long by = 0; by < n / 16; by++)
-    for (long bx = 0; bx < n / 16; bx++) {
-      _Alignas(64) float s[16][16], t[16][16], total[16][16];
-      for (int y = 0; y < 16; y++)
-        for (int x = 0; x < 16; x++) total[y][x] = 0;
-      for (long q = 0; q < n / 16; q++) {
-        for (int y = 0; y < 16; y++)
-          for (int x = 0; x < 16; x++) {
-            s[y][x] = a[(by * 16 + y) * n + q * 16 + x];
-            t[y][x] = b[(q * 16 + y) * n + bx * 16 + x];
-          }
-        for (int y = 0; y < 16; y++) {
-          typedef float row __attribute__((vector_size(64)));
-          row sum = *(row *)total[y];
-          for (int p = 0; p < 16; p++) sum += s[y][p] * *(row *)t[p];
-          *(row *)total[y] = sum;
-        }
-      }
-      for (int y = 0; y < 16; y++)
-        for (int x = 0; x < 16; x++) c[(by * 16 + y) * n + bx * 16 + x] = total[y][x];
-    }
-}
-""",
-        (24, 24),
-        (16, 16),
-        lambda: [384, floats(384, 384), floats(384, 384), floats(384, 384)],
-        2e-9 * 384**3,
-        "GFLOP/s",
-    ),
-    Case(
-        "tree reduction, threads",
-        """
-@tile_kernel(level="thread")
-def k(n: i32, x: Ptr[f32], y: Ptr[f32]):
-    s = shared(f32, 256)
-    t: i32 = i32(threadIdx.x)
-    i: i32 = i32(blockIdx.x * blockDim.x + threadIdx.x)
-    s[t] = x[i] if i < n else 0.0
-    syncthreads()
-    h: i32 = i32(blockDim.x) >> 1
-    while h > 0:
-        if t < h:
-            s[t] = s[t] + s[t + h]
-        syncthreads()
-        with step:
-            h = h >> 1
-    if t == 0:
-        y[i32(blockIdx.x)] = s[0]
-""",
-        """
-void hand(int n, const float *restrict x, float *restrict y) {
-  for (long block = 0; block < (n + 255) / 256; block++) {
-    float s[256];
-    long rest = n - block * 256 < 256 ? n - block * 256 : 256;
-    for (long t = 0; t < rest; t++) s[t] = x[block * 256 + t];
-    for (long t = rest; t < 256; t++) s[t] = 0;
-    for (int h = 128; h > 0; h >>= 1)
-      for (int t = 0; t < h; t++) s[t] += s[t + h];
-    y[block] = s[0];
-  }
-}
-""",
-        (N // 256,),
-        (256,),
-        lambda: [N - 5, floats(N), floats(N // 256)],
-        1e-9 * N,
-        "G threads/s",
-    ),
-    Case(
-        "shuffle reduction, threads",
-        """
-@tile_kernel(level="thread")
-def k(n: i32, x: Ptr[f32], y: Ptr[f32]):
-    t: i32 = i32(threadIdx.x)
-    v: f32 = x[i32(blockIdx.x * blockDim.x) + t]
-    h: i32 = 16
-    while h > 0:
-        o: f32 = shfl_down_sync(u32(4294967295), v, h, 32)
-        v = v + o
-        with step:
-            h = h >> 1
-    if t % 32 == 0:
-        y[i32(blockIdx.x) * 8 + t // 32] = v
-""",
-        """
-void hand(int n, const float *restrict x, float *restrict y) {
-  for (long warp = 0; warp < n / 32; warp++) {
-    float v[32], o[32];
-    for (int l = 0; l < 32; l++) v[l] = x[warp * 32 + l];
-    for (int h = 16; h > 0; h >>= 1) {
-      for (int l = 0; l < 32; l++) o[l] = v[l + h < 32 ? l + h : l];
-      for (int l = 0; l < 32; l++) v[l] += o[l];
-    }
-    y[warp] = v[0];
-  }
-}
-""",
-        (N // 256,),
-        (256,),
-        lambda: [N, floats(N), floats(N // 32)],
-        1e-9 * N,
-        "G threads/s",
-    ),
-]
-
-
-def emitted(case: Case) -> BuiltObject:
-    return build_module(
-        parse_module(HEAD + case.dsl, name="bench"), EmitOptions(functions=FloatFunctions.VECTOR)
-    )
-
-
-def by_hand(case: Case) -> Any:
-    text = case.hand.replace("void hand", '__attribute__((visibility("default"))) void hand')
-    return ctypes.CDLL(str(compile_c(text, name="hand", flags=NATIVE_FLAGS))).hand
-
-
-def as_c(arguments: list[Any]) -> list[Any]:
+def by_hand(text: str, arguments: list[Any]) -> Run:
+    text = text.replace("void hand", '__attribute__((visibility("default"))) void hand')
+    function = ctypes.CDLL(str(compile_c(text, name="hand", flags=NATIVE_FLAGS))).hand
     kinds = {int: ctypes.c_int, float: ctypes.c_float}
-    return [
+    passed = [
         ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else kinds[type(a)](a) for a in arguments
     ]
+    return lambda: function(*passed)
 
 
-def least(run: Callable[[], Any], seconds: float, best: float) -> float:
-    """The least CPU time of `run` in about `seconds` of it."""
-    spent = 0.0
+def check(case: Case, found: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+    for one, other in zip(found, expected, strict=True):
+        if isinstance(one, np.ndarray):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3, err_msg=f"{case.name}: {what}")
+
+
+def least(run: Run, seconds: float, clock: Callable[[], float] = time.process_time) -> float:
+    """The least time of `run` in about `seconds` of it."""
+    spent, best = 0.0, float("inf")
     while spent < seconds:
-        begin = time.process_time()
+        begin = clock()
         run()
-        taken = time.process_time() - begin
+        taken = clock() - begin
         spent += taken
         best = min(best, taken)
     return best
 
 
-def measure(case: Case, seconds: float) -> tuple[float, float]:
-    """Least seconds of the emitted and of the hand-written code, after comparing their results."""
-    built, hand = emitted(case), by_hand(case)
-    ours, theirs = case.arguments(), case.arguments()
-    prepared = prepare(built, "k", case.grid, case.block, ours)
-    assert prepared.run().status == OK
-    hand(*as_c(theirs))
-    for one, other in zip(ours, theirs, strict=True):
-        if isinstance(one, np.ndarray):
-            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3, err_msg=case.name)
-    times = [1e9, 1e9]
-    packed = as_c(theirs)
-    for _ in range(5):
-        times[0] = least(prepared.run, seconds / 5, times[0])
-        times[1] = least(lambda: hand(*packed), seconds / 5, times[1])
-    return times[0], times[1]
+def measure(case: Case, seconds: float, pocl: Pocl | None) -> list[list[float]]:
+    """Seconds by turn of the emitted code, of the fastest by hand, of PoCL's fastest (empty without PoCL).
+
+    First their results are compared.
+    """
+    ours = case.arguments()
+    emitted(case, ours)
+    for text in case.hands:
+        theirs = case.arguments()
+        by_hand(text, theirs)()
+        check(case, ours, theirs, "by hand")
+    shared = case.arguments()
+    hands = [by_hand(text, shared) for text in case.hands]
+    runs = [call_of(emitted(case, shared)), *hands]
+    if pocl is not None and case.opencl:
+        for options in OPTIONS:
+            run, read = pocl.prepare(case.opencl, options, case.grid, case.block, case.arguments())
+            run()
+            check(case, read(), ours, "PoCL")
+            runs.append(run)
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(TURNS):
+        for run, taken in zip(runs, times, strict=True):
+            taken.append(least(run, seconds / TURNS))
+    ends = 1 + len(hands)
+    opencl = [[taken / BATCH for taken in turns] for turns in times[ends:]]
+    return [times[0], fastest(times[1:ends]), fastest(opencl) if opencl else []]
+
+
+def fastest(times: list[list[float]]) -> list[float]:
+    return min(times, key=statistics.median)
+
+
+def row_of(case: Case, seconds: float, pocl: Pocl | None) -> str:
+    ours, hand, opencl = measure(case, seconds, pocl)
+    cells = [f"{case.work / statistics.median(ours):.2f}"]
+    for theirs in (hand, opencl):
+        if theirs:
+            ratio = statistics.median(t / o for t, o in zip(theirs, ours, strict=True))
+            cells += [f"{case.work / statistics.median(theirs):.2f}", f"{ratio:.2f}"]
+        else:
+            cells += ["", ""]
+    return f"| {case.name} | {' | '.join([*cells, case.unit])} |"
+
+
+def scaling(case: Case, seconds: float) -> str:
+    """Wall time of the pool with one and with two threads, taking turns."""
+    parallel = ctypes.cast(pool.load_pool().tm_pool_parallel, ctypes.c_void_p).value or 0
+    arguments = case.arguments()
+    run = call_of(emitted(case, arguments, parallel))
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(TURNS):
+        for threads, taken in zip((1, 2), times, strict=True):
+            pool.set_threads(threads)
+            taken.append(least(run, seconds / TURNS, time.perf_counter))
+    one, two = (case.work / statistics.median(taken) for taken in times)
+    ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
+    return f"| {case.name} | {one:.2f} | {two:.2f} | {ratio:.2f} | {case.unit} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="also write the table, with a heading, to this file")
-    parser.add_argument("--seconds", type=float, default=0.5, help="CPU time for a case, about")
+    parser.add_argument("--seconds", type=float, default=1.0, help="CPU time for each version, about")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     options = parser.parse_args()
-    lines = ["| kernel | emitted | by hand | unit | ratio |", "|---|---|---|---|---|"]
-    for case in CASES:
-        if options.only in case.name:
-            ours, theirs = measure(case, options.seconds)
-            row = f"{case.work / ours:.2f} | {case.work / theirs:.2f} | {case.unit} | {theirs / ours:.2f}"
-            lines.append(f"| {case.name} | {row} |")
-            print(lines[-1], flush=True)
+    try:
+        pocl, version = (device := Pocl()), device.version
+    except LookupError as error:
+        pocl, version = None, str(error)
+    lines = ["| kernel | emitted | by hand | ratio | PoCL | ratio | unit |", "|---|---|---|---|---|---|---|"]
+    print(f"PoCL: {version}\n" + "\n".join(lines))
+    for case in (c for c in CASES if options.only in c.name):
+        lines.append(row_of(case, options.seconds, pocl))
+        print(lines[-1], flush=True)
+    more = ["", "| kernel | one thread | two threads | ratio | unit |", "|---|---|---|---|---|"]
+    more += [scaling(case, options.seconds) for case in SCALED if options.only in case.name]
+    print("\n".join(more))
     if options.write:
-        heading = f"# Emitted C against C by hand\n\n{find_compilers().c.version}, one thread, CPU time.\n\n"
-        options.write.write_text(heading + "\n".join(lines) + "\n")
+        options.write.write_text(heading(version) + "\n".join([*lines, *more]) + "\n")
+
+
+def heading(pocl: str) -> str:
+    return f"""# Emitted C against C by hand and against PoCL
+
+`python tests/bench/cpu_backend.py`, one thread, medians of CPU time; above 1 the emitted code is faster. By
+hand: the fastest of plain and blocked loops, or fission at the barriers, the guards as loop bounds. PoCL: the
+fastest of its ways to compile, with the size of work groups given. The second table is wall time of the pool.
+
+{setting(f"PoCL: {pocl}")}
+"""
 
 
 if __name__ == "__main__":
