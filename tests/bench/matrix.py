@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import datetime
 import os
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,9 +21,9 @@ for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(variable, None)
 
 import numpy as np  # noqa: E402
+from setting import blas, setting  # noqa: E402
 
 from tmigrate.tilelang.libs import matrix  # noqa: E402
-from tmigrate.tilelang.runtime.toolchain import find_compilers  # noqa: E402
 
 SHAPES = [
     (1024, 1024, 1024),
@@ -134,10 +131,6 @@ def medians(calls: list[Callable[[], object]], seconds: float) -> list[float]:
 
 def heading(dtype: str) -> str:
     """What was measured, where, and with which versions."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    ).stdout.strip()
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"""# Matrix product, {dtype}, one thread
 
 `python tests/bench/matrix.py`: ratios against `numpy.matmul(a, b, out=out)` in the same run, medians of CPU
@@ -145,20 +138,7 @@ time, taking turns; above 1 this library is faster. N and T: operand as it lies,
 the Python function with its checks; *C entry* is `tm_matmul` with bound arguments, as generated C calls it
 but for the cost of a ctypes call (about a microsecond, which decides the smallest shapes).
 
-- Date: {datetime.date.today().isoformat()}; commit: {commit or "unknown"}
-- CPU: {cpu_model()}, {os.cpu_count()} cores, {platform.machine()}
-- Python {platform.python_version()}, NumPy {np.__version__}, {blas["name"]} {blas["version"]}
-- Compiler: {find_compilers().c.version}
-"""
-
-
-def cpu_model() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or "unknown"
+{setting(blas())}"""
 
 
 if __name__ == "__main__":

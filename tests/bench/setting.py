@@ -31,6 +31,14 @@ def commit() -> str:
     return subprocess.run(words, capture_output=True, text=True, cwd=here).stdout.strip() or "unknown"
 
 
+def blas() -> str:
+    """NumPy's version and that of its BLAS, where products are the anchor."""
+    import numpy as np
+
+    found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"NumPy {np.__version__}, {found['name']} {found['version']}"
+
+
 def cpu_model() -> str:
     """The processor's name, as the system tells it."""
     info = Path("/proc/cpuinfo")
