@@ -25,10 +25,15 @@ def setting(*further: str) -> str:
 
 
 def commit() -> str:
-    """The checkout's commit, with a mark where files under version control differ from it."""
+    """The checkout's commit, with a mark where files under version control differ, but for earlier tables."""
+    name = _git("rev-parse", "--short", "HEAD")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(exclude,top)docs")
+    return f"{name}, with changes" if name and changed else name or "unknown"
+
+
+def _git(*words: str) -> str:
     here = Path(__file__).parent
-    words = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(words, capture_output=True, text=True, cwd=here).stdout.strip() or "unknown"
+    return subprocess.run(["git", *words], capture_output=True, text=True, cwd=here).stdout.strip()
 
 
 def blas() -> str:

@@ -149,7 +149,14 @@ TM_INLINE bool tm_is_legal_block(const tm_launch *launch) {
   return launch->block[0] <= 65536 && launch->block[1] <= 65536 && launch->block[2] <= 65536;
 }
 
+/* Nearly always: compilers then keep the registers of hot loops free of what the other branch needs. */
 #define tm_likely(condition) __builtin_expect(condition, 1)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_expect_with_probability)
+#undef tm_likely
+#define tm_likely(condition) __builtin_expect_with_probability(condition, 1, 0.9999)
+#endif
+#endif
 
 /* ---- memory of a piece ---- */
 
