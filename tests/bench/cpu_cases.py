@@ -394,6 +394,7 @@ _NAMED = {case.name: case for case in CASES}
 SCALED = [
     replace(
         _NAMED["saxpy, lifted"],
+        name="saxpy of 16M, lifted",
         arguments=lambda: [LARGE, 0.5, floats(LARGE), floats(LARGE)],
         work=12e-9 * LARGE,
     ),
