@@ -174,7 +174,7 @@ def judge_lift(evidence: Evidence) -> LiftVerdict:
     if evidence.pending in ("lifted", "integers"):
         return LiftVerdict(False, "TM4102", "the lifted version did not end")
     for result in results:
-        if result.verdict != "assumption" and not result.agrees:
+        if result.verdict not in ("assumption", "slow") and not result.agrees:
             return LiftVerdict(False, "TM4102", result.describe())
     for launch in evidence.counted:
         integers = launch.integers
@@ -182,7 +182,10 @@ def judge_lift(evidence: Evidence) -> LiftVerdict:
             return LiftVerdict(False, "TM4102", f"on small integers {integers.describe()}")
     compared = [result for result in results if result.agrees]
     if not compared:
-        if any(result.verdict == "assumption" for result in results):
+        slow = [result for result in results if result.verdict == "slow"]
+        if slow:
+            return LiftVerdict(False, "TM4105", slow[0].describe())
+        if results:
             return LiftVerdict(False, "TM4113", "no compared launch met its assumptions")
         return LiftVerdict(False, "TM4105", "the lifted version was not compared")
     return LiftVerdict(

@@ -127,11 +127,17 @@ def test_a_lift_within_its_bound_is_kept() -> None:
         ({"integers": {"verdict": "differs"}}, "TM4102"),
         ({"lifted": {"verdict": "assumption"}, "integers": None}, "TM4113"),
         ({"lifted": None, "integers": None}, "TM4105"),
+        ({"lifted": {"verdict": "slow"}, "integers": None}, "TM4105"),
     ],
 )
 def test_a_lift_without_support_is_dropped(changes: dict[str, object], code: str) -> None:
     found = judge_lift(evidence(launch(**changes), summary()))
     assert (found.shown, found.code) == (False, code)
+
+
+def test_a_launch_whose_shadow_is_too_slow_leaves_the_lift_to_the_others() -> None:
+    slow = launch(lifted={"verdict": "slow", "reason": "time"}, integers=None)
+    assert judge_lift(evidence(slow, launch(), summary())).shown
 
 
 def test_one_bad_launch_drops_a_lift_that_others_bear_out() -> None:

@@ -1,6 +1,7 @@
 /* The manifest of converted kernels, and how one of their versions is called. */
 #ifndef TM_MANIFEST_H
 #define TM_MANIFEST_H
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +45,7 @@ struct Entry_of_kernel {
   std::vector<unsigned char> coverage;
   unsigned varied = 0;
   bool lift_compared = false;
+  double slow = INFINITY; /* what an original took whose shadow did not end in time */
 };
 
 struct Manifest {

@@ -46,6 +46,10 @@ Replay &replay() {
   return *state;
 }
 
+/* Seconds since the program began, and how many of its budget are left. */
+double age() { return std::chrono::duration<double>(std::chrono::steady_clock::now() - replay().start).count(); }
+double time_left() { return std::isfinite(replay().seconds) ? replay().seconds - age() : 60; }
+
 void line(const std::string &text) {
   if (!replay().report) return;
   std::fprintf(replay().report, "%s\n", text.c_str());
@@ -86,6 +90,9 @@ bool sampled(Entry_of_kernel &entry, const Launch &launch, bool *first) {
   return number <= 3 || (number & (number - 1)) == 0;
 }
 
+/* About how many times what the original takes its shadow takes: smaller launches are due first where time is short. */
+constexpr double shadow_cost = 100;
+
 /* One comparison in progress. */
 class Comparison {
  public:
@@ -104,6 +111,7 @@ class Comparison {
     const bool ended = emulate(launch, 0);
     barriers = barriers_passed - barriers;
     seconds = (double)(std::clock() - began) / CLOCKS_PER_SEC;
+    if (shadow_cost * seconds > time_left() / (*variation ? 4 : 2)) entry.slow = std::min(entry.slow, seconds);
     captured_output = nullptr;
     if (!*variation) std::fputs(printed.c_str(), stdout);
     const unsigned violations = report_count() - reports_before;
@@ -154,9 +162,8 @@ class Comparison {
   };
 
   void begin(const char *step) const {
-    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - replay().start;
     line("{\"event\": \"begin\", \"kernel\": " + json_text(entry.name) + ", \"ordinal\": " +
-         std::to_string(entry.launches - 1) + ", \"step\": \"" + step + "\", \"at\": " + std::to_string(age.count()) + "}");
+         std::to_string(entry.launches - 1) + ", \"step\": \"" + step + "\", \"at\": " + std::to_string(age()) + "}");
   }
 
   void run_schedules() {
@@ -176,7 +183,13 @@ class Comparison {
     return ended;
   }
 
-  Outcome call(Version &version, void *const *arguments, unsigned char *coverage, unsigned modes = 0) const {
+  Outcome call(Version &version, void *const *arguments, unsigned char *coverage) const {
+    return call(version, arguments, coverage, 2 + 50 * seconds);
+  }
+
+  /* At most `limit` seconds of the processor. */
+  Outcome call(Version &version, void *const *arguments, unsigned char *coverage, double limit,
+               unsigned modes = 0) const {
     Outcome outcome;
     outcome.fault = version.resolve();
     if (!outcome.fault.empty()) return outcome;
@@ -188,7 +201,7 @@ class Comparison {
       unsigned modes;
       Outcome &outcome;
     } work{version, launch, arguments, coverage, modes, outcome};
-    limit_time(2 + 50 * seconds);
+    limit_time(limit);
     outcome.signal = guarded(
         [](void *data) {
           Work &w = *static_cast<Work *>(data);
@@ -247,7 +260,8 @@ class Comparison {
     unsigned char *coverage = entry.coverage.empty() ? nullptr : entry.coverage.data();
     /* What full checking knows of the original are the program's own launches: others are not watched. */
     const bool watched = thorough && !*variation;
-    Outcome o = call(entry.thread, launch.kernel->arguments, coverage, watched ? TM_WATCH : 0);
+    Outcome o = call(entry.thread, launch.kernel->arguments, coverage, 2 + 50 * seconds,
+                     watched ? TM_WATCH : 0);
     if (watched) compare_barriers(o);
     const std::string failed = failure(o);
     if (!failed.empty()) return "{" + failed + reports_text(o);
@@ -266,7 +280,7 @@ class Comparison {
   std::string run_backwards() {
     begin("thread");
     before.restore();
-    Outcome o = call(entry.thread, launch.kernel->arguments, nullptr, TM_DESCENDING);
+    Outcome o = call(entry.thread, launch.kernel->arguments, nullptr, 2 + 50 * seconds, TM_DESCENDING);
     const std::string failed = failure(o);
     if (o.signal == SIGVTALRM || (!o.signal && o.result != TM_OK)) return "";
     if (!failed.empty()) return "{" + failed + ", \"order\": \"descending\"" + reports_text(o);
@@ -296,27 +310,20 @@ class Comparison {
                              ", \"file\": \"\", \"line\": 0, \"block\": [0, 0, 0], \"thread\": [0, 0, 0]}");
   }
 
+  /* The lifted version first: where its assumptions fail there is nothing to judge, and its shadow costs far more. */
   std::string run_lifted() {
-    auto shadows = std::make_unique<ShadowMemory>();
-    if (entry.shadow.listed()) {
-      begin("shadow");
-      before.restore();
-      const std::string fault = entry.shadow.resolve();
-      if (!fault.empty()) return "{\"verdict\": \"missing\", \"reason\": " + json_text(fault) + ", \"reports\": []}";
-      shadows->attach(*entry.shadow.object);
-      Outcome shadow = call(entry.shadow, launch.kernel->arguments, nullptr);
-      const std::string failed = failure(shadow);
-      if (!failed.empty()) return "{\"step\": \"shadow\", " + failed + reports_text(shadow);
-      const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
-      if (mismatch.found())
-        return "{\"step\": \"shadow\", \"verdict\": \"differs\", \"mismatch\": " + mismatch_text(after, mismatch) +
-               reports_text(shadow);
-    }
     begin("lifted");
     before.restore();
     Outcome o = call(entry.lifted, launch.kernel->arguments, nullptr);
     const std::string failed = failure(o);
     if (!failed.empty()) return "{" + failed + reports_text(o);
+    auto shadows = std::make_unique<ShadowMemory>();
+    if (entry.shadow.listed()) {
+      const Snapshot result = Snapshot::take();
+      const std::string fault = run_shadow(*shadows);
+      if (!fault.empty()) return fault;
+      result.restore();
+    }
     bool agrees = false;
     const std::string text = shadows->judge(after, mask, &agrees);
     const char *lines = compare_printed(printed, o.call.printed);
@@ -325,6 +332,26 @@ class Comparison {
     if (std::strcmp(lines, "differs") == 0)
       return "{\"verdict\": \"differs\", \"printed\": \"differs\"" + reports_text(o);
     return "{" + text + ", \"printed\": \"" + lines + "\"" + reports_text(o);
+  }
+
+  /* The thread-level version with shadows; what kept it from ending as the original did, empty where nothing did. */
+  std::string run_shadow(ShadowMemory &shadows) {
+    static const char *slow = "{\"step\": \"shadow\", \"verdict\": \"slow\", \"reason\": "
+                              "\"time: its shadow takes longer than is left\", \"reports\": []}";
+    if (seconds >= entry.slow) return slow;
+    begin("shadow");
+    before.restore();
+    const std::string fault = entry.shadow.resolve();
+    if (!fault.empty()) return "{\"verdict\": \"missing\", \"reason\": " + json_text(fault) + ", \"reports\": []}";
+    shadows.attach(*entry.shadow.object);
+    Outcome shadow = call(entry.shadow, launch.kernel->arguments, nullptr, std::max(2 + 50 * seconds, time_left() / 2));
+    if (shadow.signal == SIGVTALRM) return entry.slow = seconds, slow;
+    const std::string failed = failure(shadow);
+    if (!failed.empty()) return "{\"step\": \"shadow\", " + failed + reports_text(shadow);
+    const Mismatch mismatch = compare_exactly(after, mask, FloatArrays(entry, launch));
+    if (!mismatch.found()) return "";
+    return "{\"step\": \"shadow\", \"verdict\": \"differs\", \"mismatch\": " + mismatch_text(after, mismatch) +
+           reports_text(shadow);
   }
 
   /* Both versions on small integers, where every order of additions gives the same bits. */
@@ -391,10 +418,10 @@ static bool compare(Entry_of_kernel &entry, const Launch &launch, bool thorough)
   comparison.run();
   if (entry.varied >= 2) return false;
   ++entry.varied;
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - replay().start;
   const bool cheap = std::chrono::steady_clock::now() - began < std::chrono::milliseconds(300);
-  if (spent.count() > replay().seconds) return false;
-  const bool in_child = begin_variations(entry, launch, comparison.start(), replay().seconds - spent.count(), cheap);
+  const double left = replay().seconds - age();
+  if (left < 0) return false;
+  const bool in_child = begin_variations(entry, launch, comparison.start(), left, cheap);
   if (!in_child)
     line("{\"event\": \"varied\", \"kernel\": " + json_text(entry.name) + "}");
   return in_child;
@@ -420,9 +447,8 @@ bool dispatch(const Launch &launch) {
   }
   Entry_of_kernel &entry = found->second;
   ++entry.launches;
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - state.start;
   bool first = false;
-  const char *reason = spent.count() > state.seconds ? "budget" : !sampled(entry, launch, &first) ? "sampling" : nullptr;
+  const char *reason = age() > state.seconds ? "budget" : !sampled(entry, launch, &first) ? "sampling" : nullptr;
   if (reason) {
     skip(&entry, launch.name, reason);
     emulate(launch, 0);

@@ -98,9 +98,10 @@ dim3 ragged_grid(const Launch &l) {
   return dim3(more(l.grid.x, l.block.x, true), more(l.grid.y, l.block.y, false), more(l.grid.z, l.block.z, false));
 }
 
-/* Every axis in use covers the longest one: for grids that were sized for a square. */
+/* Every axis in use covers more than the longest one: for grids that were sized for a square, or rounded down. */
 dim3 covering_grid(const Launch &l) {
-  const unsigned longest = std::max({l.grid.x * l.block.x, l.grid.y * l.block.y, l.grid.z * l.block.z});
+  const dim3 more = ragged_grid(l);
+  const unsigned longest = std::max({more.x * l.block.x, more.y * l.block.y, more.z * l.block.z});
   auto cover = [&](unsigned grid, unsigned block) {
     return grid > 1 || block > 1 ? std::max(grid, (longest + block - 1) / block) : grid;
   };
@@ -134,11 +135,13 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
     const auto *bytes = (const unsigned char *)k.arguments[i];
     scalars.emplace_back(bytes, bytes + k.sizes[i]);
   }
+  const bool slow = entry.slow < INFINITY; /* a smaller launch is due first */
+  if (slow) add_scalars(0, 1);
   add_grids();
   if (kernel.any_block) add_blocks();
   if (cheap) needed = list.size();
   add_data();
-  add_scalars();
+  add_scalars(slow ? 1 : 0, 7);
   harmless = list.size();
   add_special_floats();
 }
@@ -204,9 +207,9 @@ void Variations::add_data() {
                     }});
 }
 
-/* Every scalar takes its first other value before any takes its second. */
-void Variations::add_scalars() {
-  for (unsigned choice = 0; choice < 7; ++choice)
+/* Every scalar takes its first other value, the half, before any takes its second. */
+void Variations::add_scalars(unsigned first, unsigned end) {
+  for (unsigned choice = first; choice < end; ++choice)
     for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i)
       if (!launch.kernel->fixed[i]) add_scalar(i, choice);
 }
@@ -267,7 +270,8 @@ bool begin_variations(Entry_of_kernel &entry, const Launch &launch, const Snapsh
     return false;
   }
   signal(SIGALRM, SIG_DFL);
-  alarm(std::max(1u, (unsigned)std::min<double>(most_seconds, seconds)));
+  const double share = entry.lift_compared || !entry.lifted.listed() ? 0 : 0.75 * seconds; /* a lift is due a comparison */
+  alarm(std::max(1u, (unsigned)std::min(std::max<double>(most_seconds, share), std::min(seconds, 600.0))));
   kept = launch;
   kept_kernel = *launch.kernel;
   kept.kernel = &kept_kernel;

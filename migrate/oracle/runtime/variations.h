@@ -44,7 +44,7 @@ class Variations {
   void add_floats(const char *name, std::function<double(double)> change);
   void add_special_floats();
   std::vector<Array> arrays() const;
-  void add_scalars();
+  void add_scalars(unsigned first, unsigned end);
   void add_scalar(size_t parameter, unsigned choice);
   bool complete() const;
 
