@@ -9,6 +9,8 @@ typedef struct tm_work {
   int status;
 } tm_work;
 
+enum { TM_KNOWN = 16 };
+
 typedef struct tm_frame {
   const tm_launch *launch;
   unsigned char *coverage; /* never null: points to a dummy where coverage is not wanted */
@@ -16,7 +18,7 @@ typedef struct tm_frame {
 #ifdef TM_WATCHED
   struct {
     const char *low, *end;
-  } known[4];              /* pieces of allocations up to their ends, so that most accesses need no question */
+  } known[TM_KNOWN];       /* pieces of allocations up to their ends, so that most accesses need no question */
   unsigned next_known;
 #endif
 } tm_frame;
@@ -98,13 +100,14 @@ static __attribute__((unused, noinline)) void tm_watch_pointer(const tm_frame *f
                                                               int line) {
   tm_frame *own = (tm_frame *)frame;
   const tm_services *services = frame->launch->services;
-  for (int k = 0; k < 4; k++)
+  if ((size_t)base - (size_t)__builtin_frame_address(0) < ((size_t)1 << 20)) return; /* a local of a caller's */
+  for (int k = 0; k < TM_KNOWN; k++)
     if (place >= own->known[k].low && place + bytes <= own->known[k].end) return;
   size_t left = services->extent ? services->extent(services->context, place) : SIZE_MAX;
   if (left != SIZE_MAX && left >= bytes) {
     unsigned k = 0;
-    while (k < 4 && own->known[k].end != place + left) k++;
-    if (k == 4) k = own->next_known++ & 3;
+    while (k < TM_KNOWN && own->known[k].end != place + left) k++;
+    if (k == TM_KNOWN) k = own->next_known++ % TM_KNOWN;
     own->known[k].low = place;
     own->known[k].end = place + left;
     return;
