@@ -147,6 +147,36 @@ def test_warp_operations(emulate: Runner, schedule: str) -> None:
     assert result.reports == ()
 
 
+HASH_TABLE = r"""
+#include <cstdio>
+__global__ void insert(unsigned *table, unsigned *slots, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned slot = 3 * (i % 5);
+  while (atomicCAS(&table[slot], 0u, i + 1u) != 0) slot = (slot + 1) & 255;
+  slots[i] = slot;
+}
+int main() {
+  unsigned *table, *slots, h[200]; cudaMalloc(&table, 1024); cudaMemset(table, 0, 1024); cudaMalloc(&slots, 800);
+  insert<<<4, 50>>>(table, slots, 200);
+  cudaMemcpy(h, slots, 800, cudaMemcpyDeviceToHost);
+  bool taken[256] = {}; int early = 0;
+  for (int i = 0; i < 200; i++) {
+    unsigned s = 3 * (i % 5); while (taken[s]) s = (s + 1) & 255;
+    taken[s] = true; early += s != h[i];
+  }
+  printf("%d\n", early);
+}
+"""
+
+
+def test_a_thread_that_probes_on_keeps_its_turn(emulate: Runner) -> None:
+    """Only one that tries the same place again waits: under schedule 0 threads insert in their order, as converted
+    code does."""
+    result = emulate(HASH_TABLE)
+    assert (result.stdout, result.reports) == ("0\n", ()), result.stderr
+
+
 ATOMICS = r"""
 #include <cstdio>
 __device__ unsigned int wrap; __device__ int lock, guarded; __device__ double sum;

@@ -18,7 +18,7 @@ extern "C" void tm_check_access(const void *address, size_t size, int kind, cons
 #define TM_OUT_OF_LINE __attribute__((noinline))
 #define TM_CHECKED(address, size, kind)
 #endif
-extern "C" void tm_yield(const void *site);
+extern "C" void tm_contended(const void *address, const void *site);
 extern "C" void tm_fence(void);
 
 #define TM_ATOMIC(name, type, extra, operation)                                      \
@@ -57,13 +57,13 @@ TM_ATOMIC_INTEGERS(atomicXor, old ^ value)
 TM_ATOMICS(atomicInc, unsigned int, unsigned int value, old >= value ? 0u : old + 1)
 TM_ATOMICS(atomicDec, unsigned int, unsigned int value, (old == 0 || old > value) ? value : old - 1)
 
-/* A failing compare-and-swap lets other threads run, so that a lock taken by another thread is released. */
+/* A compare-and-swap that fails again lets other threads run, so that a lock taken by another is released. */
 #ifdef TMIGRATE_EMULATED
 #define TM_CAS(name, type)                                            \
   TM_OUT_OF_LINE inline type name(type *address, type compare, type value) { \
     TM_CHECKED((const void *)address, sizeof(type), 2)                \
     type old = *address;                                              \
-    if (old == compare) *address = value; else tm_yield(__builtin_return_address(0)); \
+    if (old == compare) *address = value; else tm_contended((const void *)address, __builtin_return_address(0)); \
     return old; }
 #else
 #define TM_CAS(name, type) __device__ type name(type *address, type compare, type value);

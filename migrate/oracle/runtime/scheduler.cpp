@@ -30,6 +30,7 @@ unsigned long long block_serial = 0, barriers_passed = 0;
 namespace {
 constexpr unsigned char shared_fill = TM_SHARED_FILL;
 constexpr uint64_t most_yields = 4000000;
+constexpr unsigned most_failures = 1024; /* of compare-and-swaps, each elsewhere, after which a thread seems to wait */
 const Launch *running = nullptr;
 unsigned seed = 0;
 uint64_t random_state = 0;
@@ -329,21 +330,9 @@ int barrier(int predicate, const void *site, int line) {
   suspend();
   return the_block.predicate_result;
 }
-}  // namespace
-
-extern "C" {
-void __syncthreads(int line) {
-  if (!in_device()) return;
-  arrive(0, __builtin_return_address(0), line);
-  suspend(); /* the last call: the switch lies on the stack right below the kernel's own frame */
-}
-int __syncthreads_count(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line); }
-int __syncthreads_or(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line) != 0; }
-int __syncthreads_and(int predicate, int line) { return barrier(!predicate, __builtin_return_address(0), line) == 0; }
 
 /* A thread that cannot go on yet (a lock is taken): others run first. */
-void tm_yield(const void *site) {
-  if (!in_device()) return;
+void give_way(const void *site) {
   Block &b = the_block;
   if (++b.yields > most_yields) {
     report("deadlock", "threads wait for each other in a loop that no thread ends", here(site));
@@ -363,8 +352,33 @@ void tm_yield(const void *site) {
   make_ready(w, 1u << (self->linear & 31));
   tm_switch(&self->stack_pointer, next);
 }
+}  // namespace
 
-void __nanosleep(unsigned) { tm_yield(__builtin_return_address(0)); }
+extern "C" {
+void __syncthreads(int line) {
+  if (!in_device()) return;
+  arrive(0, __builtin_return_address(0), line);
+  suspend(); /* the last call: the switch lies on the stack right below the kernel's own frame */
+}
+int __syncthreads_count(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line); }
+int __syncthreads_or(int predicate, int line) { return barrier(predicate, __builtin_return_address(0), line) != 0; }
+int __syncthreads_and(int predicate, int line) { return barrier(!predicate, __builtin_return_address(0), line) == 0; }
+
+/* A compare-and-swap failed.  A thread that waits tries the same address again; one that goes on to another, as in a
+ * hash table, waits for nobody and keeps its turn: `while (atomicCAS(&lock, 0, 1)) ;` against `slot = slot + 1`. */
+void tm_contended(const void *address, const void *site) {
+  if (!in_device()) return;
+  static struct { const void *address; const Thread *thread; unsigned long long block; unsigned failures; } last;
+  const bool same_thread = last.thread == the_thread && last.block == block_serial;
+  const bool waits = same_thread && (last.address == address || last.failures > most_failures);
+  last = {address, the_thread, block_serial, same_thread && !waits ? last.failures + 1 : 0};
+  if (waits) give_way(site);
+}
+
+void __nanosleep(unsigned) {
+  if (in_device()) give_way(__builtin_return_address(0));
+}
+
 void tm_fence(void) { checker::fence(); }
 long long clock64(void) {
   static long long cycles = 0;
