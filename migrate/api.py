@@ -38,11 +38,13 @@ def convert(
     include_folders: Sequence[str | Path] = (),
     standard: str | None = None,
     instantiate: Sequence[str] = (),
+    sources: Sequence[str | Path] = (),
 ) -> InputResult:
     """Convert a CUDA file, or CUDA source text (anything with a line break); verify unless `run` is false.
 
     Outputs go beside the file or to `output`.  Source text is written to `output` as ``source.cu``, beside
     them; without `output` nothing is left on the disk, and the result's ``texts`` holds what was written.
+    `sources` are the other files of its program, where it has several.
     """
     options = ConvertOptions(
         output=None if output is None else Path(output),
@@ -53,6 +55,7 @@ def convert(
         include_folders=tuple(map(Path, include_folders)),
         standard=standard,
         instantiate=tuple(instantiate),
+        companions=tuple(map(Path, sources)),
     )
     with _as_file(source, options.output) as path:
         result = _one("convert", path, options)
@@ -72,6 +75,7 @@ def verify(
     include_folders: Sequence[str | Path] = (),
     standard: str | None = None,
     instantiate: Sequence[str] = (),
+    sources: Sequence[str | Path] = (),
 ) -> InputResult:
     """Verify again what ``convert`` wrote for a file (into `output`), as it stands on the disk now."""
     options = ConvertOptions(
@@ -82,6 +86,7 @@ def verify(
         include_folders=tuple(map(Path, include_folders)),
         standard=standard,
         instantiate=tuple(instantiate),
+        companions=tuple(map(Path, sources)),
     )
     return _one("verify", Path(source), options)
 

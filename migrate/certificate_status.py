@@ -1,7 +1,7 @@
 """``tmigrate status``: which certificates still speak of the files that stand beside them.
 
 Of a certificate, this module reads ``{"tmigrate": ..., "input": {"path": ..., "sha256": ...},
-"outputs": {name: sha256}}``; the input's path is relative to the certificate's folder.
+"sources": [as input], "outputs": {name: sha256}}``; paths are relative to the certificate's folder.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def _state(file: Path) -> CertificateState:
         reason = "is not a certificate" if file.exists() else "does not exist"
         return CertificateState(str(file), None, None, (reason,))
     source = found.get("input")
-    stale = [*_input_changes(file, source), *_output_changes(file)]
+    others = found.get("sources", [])
+    inputs = [source, *(others if isinstance(others, list) else [])]
+    stale = [*(change for it in inputs for change in _input_changes(file, it)), *_output_changes(file)]
     path = source.get("path") if isinstance(source, dict) else None
     status = found.get("status")
     return CertificateState(str(file), path, status if isinstance(status, str) else None, tuple(stale))

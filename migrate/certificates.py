@@ -44,6 +44,7 @@ def sha256(text: str | bytes) -> str:
 def make_certificate(
     *,
     source: Path,
+    companions: Sequence[Path],
     folder: Path,
     result: InputResult,
     module: Module,
@@ -52,13 +53,14 @@ def make_certificate(
     options: Mapping[str, Any],
     tools: Mapping[str, str],
 ) -> str:
-    """The certificate's text; `folder` is its place, `outputs` gives the hashes of the files beside it."""
+    """The certificate's text; `folder` is its place, `outputs` gives the hashes of the files beside it.
+
+    `companions` are the other source files of the program that `source` is a part of.
+    """
     content = {
         "tmigrate": __version__,
-        "input": {
-            "path": os.path.relpath(source, folder).replace(os.sep, "/"),
-            "sha256": sha256(source.read_bytes()),
-        },
+        "input": _file(source, folder),
+        "sources": [_file(file, folder) for file in sorted(companions)],
         "status": result.status.value,
         "tools": dict(sorted(tools.items())),
         "options": dict(sorted(options.items())),
@@ -66,6 +68,13 @@ def make_certificate(
         "outputs": dict(sorted(outputs.items())),
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _file(file: Path, folder: Path) -> dict[str, str]:
+    return {
+        "path": os.path.relpath(file, folder).replace(os.sep, "/"),
+        "sha256": sha256(file.read_bytes()),
+    }
 
 
 def _kernel(entry: KernelEvidence, module: Module) -> dict[str, Any]:

@@ -37,12 +37,21 @@ def test_kernel_agrees_with_the_original(found, name):
 
 
 def check_file(
-    name: str, path: PurePosixPath, kernels: Sequence[KernelResult], options: Sequence[tuple[str, object]]
+    name: str,
+    path: PurePosixPath,
+    kernels: Sequence[KernelResult],
+    options: Sequence[tuple[str, object]],
+    others: Sequence[str] = (),
 ) -> str:
-    """The text of ``test_NAME_tile.py``; `path` leads from its folder to the source."""
+    """The text of ``test_NAME_tile.py``; `path` leads from its folder to the source.
+
+    `others` lead to the other source files of its program.
+    """
     expected = {k.name: k.status.value for k in kernels if k.status is not Status.REFUSED}
     rows = "".join(f'    "{kernel}": "{status}",\n' for kernel, status in sorted(expected.items()))
     arguments = "".join(f", {word}={value!r}" for word, value in options if value)
+    if others:
+        arguments += ", sources=[" + ", ".join(f'HERE / "{other}"' for other in others) + "]"
     return _TEMPLATE.format(
         tile=f"{name}_tile.py",
         source=path.name,

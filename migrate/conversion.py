@@ -1,19 +1,21 @@
 """One file through the whole path: plan, replay, judge, drop what failed, write.
 
 ``convert_file`` does all of it, ``assess_file`` only plans, ``verify_file`` judges what stands on the disk,
-``run_file`` builds the program with its kernels regenerated and runs it.
+``run_files`` builds a program with its kernels regenerated and runs it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
+from tmigrate.diagnostics import SourceError
 from tmigrate.emission import lifted_module, texts_of, through_text
+from tmigrate.inputs import Input
 from tmigrate.on_disk import check_edits, from_disk, judged_as_written, kernel_files
 from tmigrate.options import ConvertOptions
 from tmigrate.patching import refuse_patch
@@ -22,6 +24,7 @@ from tmigrate.results import InputResult, KernelResult, Level, Status, worst
 from tmigrate.settings import find_settings, write_stub
 from tmigrate.tilelang.text.printer import print_function
 from tmigrate.verification.judging import Judged, judge_all, unverified
+from tmigrate.workers import of_program
 
 Found = TypeVar("Found")
 
@@ -98,19 +101,26 @@ def verify_file(path: Path, options: ConvertOptions) -> InputResult:
     return _result(path, plan, judged)
 
 
-@with_settings
-def run_file(path: Path, options: ConvertOptions) -> int:
-    """Build the program with its kernels, as the outputs have them where there are any, and run it."""
+def run_files(inputs: Sequence[Input], options: ConvertOptions) -> int:
+    """Build the program of `inputs` with its kernels, as the outputs have them if there are any; run it."""
     from tmigrate.regenerated import run_program
 
-    plan = plan_file(path, options)
-    if not plan.parsed:
-        from tmigrate.diagnostics import SourceError
+    paths = [Path(entry.path) for entry in inputs]
+    plans = [_plan_to_run(path, options) for path in paths]
+    faults = [d for plan in plans if not plan.parsed for d in plan.diagnostics]
+    if faults:
+        raise SourceError(faults)
+    own = find_settings(paths[0], options.output).merged(paths[0], of_program(inputs[0], options))
+    others = [file for file in own.companions if file not in paths]
+    return run_program(plans, [*paths, *others], own)
 
-        raise SourceError(plan.diagnostics)
-    if any(file.exists() for file in kernel_files(path, options)):
-        plan = from_disk(plan, options)
-    return run_program(plan, options)
+
+@with_settings
+def _plan_to_run(path: Path, options: ConvertOptions) -> Plan:
+    plan = plan_file(path, options)
+    if plan.parsed and any(file.exists() for file in kernel_files(path, options)):
+        return from_disk(plan, options)
+    return plan
 
 
 def _judge(plan: Plan, options: ConvertOptions) -> tuple[Plan, Mapping[str, Judged]]:

@@ -15,21 +15,28 @@ from tmigrate.results import InputKind
 
 SOURCE_SUFFIXES = frozenset({".cu"})
 MODEL_SUFFIXES = frozenset({".onnx"})
+HOST_SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx"})
 LARGEST_SOURCE = 32 * 2**20  # bytes; a real translation unit before preprocessing is far smaller
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"  # no source holds more than a few
 
-_INCLUDERS = SOURCE_SUFFIXES | {".cuh", ".h", ".hpp", ".hh", ".inl", ".c", ".cc", ".cpp", ".cxx"}
+_INCLUDERS = SOURCE_SUFFIXES | HOST_SUFFIXES | {".cuh", ".h", ".hpp", ".hh", ".inl"}
+_KERNELS = re.compile(rb"\b__global__\b|<<<")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input; ``fault`` says why it cannot be worked on, ``empty`` that there is nothing in it."""
+    """One input; ``fault`` says why it cannot be worked on, ``empty`` that there is nothing in it.
+
+    ``host``: plain C or C++, which has no kernels.  ``companions``: the other source files of its program.
+    """
 
     path: str
     kind: InputKind = "cuda"
     fault: Diagnostic | None = None
     empty: Diagnostic | None = None
+    host: bool = False
+    companions: tuple[str, ...] = ()
 
 
 def find_inputs(paths: Sequence[str | Path], include_folders: Sequence[Path] = ()) -> list[Input]:
@@ -63,6 +70,13 @@ def _of_path(path: Path, include_folders: Sequence[Path]) -> Iterator[Input]:
         yield Input(str(path), fault=Diagnostic("TM5012", message, remedy="name a file, or another folder"))
     for file in wanted:
         yield check_file(file)
+
+
+def host_files(folder: Path, include_folders: Sequence[Path] = ()) -> list[Path]:
+    """The files of plain C or C++ below ``folder`` that no other file of it includes."""
+    files = list(_files_below(folder))
+    included = _included_files(files, folder, include_folders)
+    return [f for f in files if f.suffix in HOST_SUFFIXES and f.resolve() not in included]
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
@@ -136,4 +150,4 @@ def _check_text(path: Path, data: bytes) -> Input:
     if not data.removeprefix(BOM_UTF8).strip():
         empty = Diagnostic("TM5014", "the file is empty", Location(str(path)), Severity.WARNING)
         return Input(str(path), empty=empty)
-    return Input(str(path))
+    return Input(str(path), host=path.suffix in HOST_SUFFIXES and not _KERNELS.search(data))

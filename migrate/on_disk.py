@@ -43,7 +43,7 @@ def from_disk(plan: Plan, options: ConvertOptions) -> Plan:
         elif tile is None or (written := tile.function(kernel.name)) is None:
             kernels.append(_missing(kernel, tile_file))
         else:
-            lift = None if _same(thread, function, tile, written) else _lift(kernel, written)
+            lift = None if same_code(thread, function, tile, written) else _lift(kernel, written)
             kernels.append(replace(kernel, function=function, lift=lift))
     return replace(plan, module=thread or plan.module, kernels=tuple(kernels), tile=tile)
 
@@ -52,7 +52,7 @@ def _read(file: Path, name: str) -> Module | None:
     return parse_module(file.read_text(), name, file=str(file)) if file.exists() else None
 
 
-def _same(thread: Module, function: Function, tile: Module, written: Function) -> bool:
+def same_code(thread: Module, function: Function, tile: Module, written: Function) -> bool:
     """Whether the kernel, and all that it uses, is the same in both files."""
     one, other = select(thread, [function]), select(tile, [written])
     return all(

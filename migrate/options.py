@@ -28,8 +28,9 @@ class ConvertOptions:
     ``output``: the folder to write to; None writes beside each input.  ``execute``: whether anything of the
     input may run.  ``verify_seconds``: the time for verification, per file.  ``standard``: as in
     ``-std=c++17``.  ``instantiate``: template instantiations to convert, such as ``scale<float, 4>``.
-    ``arguments``: the program's own.  ``patch``: also write a diff of the launch sites.  ``check``: full
-    checking of the original for races, bounds and initialisation.  ``jobs``: inputs at a time.
+    ``arguments``: the program's own.  ``companions``: the program's other source files.  ``patch``: also
+    write a diff of the launch sites.  ``check``: full checking of the original for races, bounds and
+    initialisation.  ``jobs``: inputs at a time.
     """
 
     output: Path | None = None
@@ -40,6 +41,7 @@ class ConvertOptions:
     standard: str | None = None
     instantiate: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    companions: tuple[Path, ...] = ()
     patch: bool = False
     check: bool = False
     jobs: int = 1

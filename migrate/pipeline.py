@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, UsageError
-from tmigrate.inputs import Input, find_inputs
+from tmigrate.inputs import Input
 from tmigrate.options import ConvertOptions, Listener
 from tmigrate.outputs import check_writable
+from tmigrate.programs import find_programs
 from tmigrate.results import InputResult
 
 SILENT = Listener()
@@ -30,7 +31,7 @@ def convert(
     What is wrong with one input stands in its result; UsageError is raised, before any work, where the
     outputs could not be written.
     """
-    inputs = find_inputs(paths, options.include_folders)
+    inputs = find_programs(paths, options.include_folders)
     for folder in {options.output_folder(Path(found.path)) for found in inputs if found.fault is None}:
         check_writable(folder)
     return _for_each(inputs, "tmigrate.conversion:convert_file", options, listener)
@@ -41,7 +42,7 @@ def verify(
 ) -> list[InputResult]:
     """Verify again what was converted, as it stands on the disk now."""
     return _for_each(
-        find_inputs(paths, options.include_folders), "tmigrate.conversion:verify_file", options, listener
+        find_programs(paths, options.include_folders), "tmigrate.conversion:verify_file", options, listener
     )
 
 
@@ -50,21 +51,24 @@ def assess(
 ) -> list[InputResult]:
     """Say what would convert and what would be refused; executes and writes nothing."""
     return _for_each(
-        find_inputs(paths, options.include_folders), "tmigrate.conversion:assess_file", options, listener
+        find_programs(paths, options.include_folders), "tmigrate.conversion:assess_file", options, listener
     )
 
 
-def run(path: str | Path, options: ConvertOptions) -> int:
-    """Build the program with its kernels regenerated, run it, and return its exit status."""
-    from tmigrate.conversion import run_file
+def run(paths: Sequence[str | Path], options: ConvertOptions) -> int:
+    """Build the program of ``paths`` with its kernels regenerated, run it, and return its exit status."""
+    from tmigrate.conversion import run_files
 
-    found = find_inputs([path])
+    found = find_programs(paths, options.include_folders)
     faults = [entry.fault for entry in found if entry.fault is not None]
     if faults:
         raise UsageError(faults)
-    if len(found) != 1:
-        raise UsageError(Diagnostic("TM5010", f"'{path}' holds {len(found)} programs; run takes one"))
-    return run_file(Path(found[0].path), options)
+    if any({entry.path, *entry.companions} < {e.path for e in found} for entry in found):
+        named = " ".join(f"'{path}'" for path in paths)
+        remedy = "name the files of one program, one of which has a main"
+        message = f"{named}: these are {len(found)} programs; run takes one"
+        raise UsageError(Diagnostic("TM5010", message, remedy=remedy))
+    return run_files(found, options)
 
 
 def _for_each(

@@ -8,6 +8,7 @@
     include_folders = ["include"]       # relative to this file
     standard = "c++17"
     instantiate = ["scale<float, 4>"]
+    sources = ["main.cpp"]              # the program's other files, where naming them all is not enough
 
     [kernel."gather"]                   # a kernel that no program launches
     grid = [4]
@@ -59,6 +60,7 @@ class ProgramSettings:
     include_folders: tuple[Path, ...] = ()
     standard: str | None = None
     instantiate: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Settings:
             include_folders=(*options.include_folders, *found.include_folders),
             standard=options.standard or found.standard,
             instantiate=options.instantiate or found.instantiate,
+            companions=options.companions or found.sources,
         )
 
 
@@ -304,6 +307,7 @@ _PROGRAM_KEYS: dict[str, Callable[[Any, Path], Any]] = {
     "include_folders": _paths,
     "standard": _text,
     "instantiate": _texts,
+    "sources": _paths,
 }
 _KERNEL_KEYS: dict[str, Callable[[Any, Path], Any]] = {
     "grid": _size,

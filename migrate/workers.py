@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -40,7 +41,7 @@ def run_inputs(
     listener.begin(len(inputs))
     tell = _OneAtATime(listener)
     if options.debug:
-        return [_told(entry, tell, lambda e: _call(step, e.path, options)) for entry in inputs]
+        return [_told(entry, tell, lambda e: _call(step, e.path, of_program(e, options))) for entry in inputs]
     local = threading.local()
     workers: list[Worker] = []
 
@@ -49,7 +50,7 @@ def run_inputs(
             local.worker = Worker()
             workers.append(local.worker)
         worker: Worker = local.worker
-        return _told(entry, tell, lambda e: worker.do(step, e.path, options))
+        return _told(entry, tell, lambda e: worker.do(step, e.path, of_program(e, options)))
 
     try:
         with ThreadPoolExecutor(max_workers=max(1, options.jobs)) as pool:
@@ -65,6 +66,12 @@ def run_inputs(
     finally:
         for worker in workers:
             worker.stop()
+
+
+def of_program(entry: Input, options: ConvertOptions) -> ConvertOptions:
+    """The options for an input, with the other files of its program."""
+    found = tuple(map(Path, entry.companions))
+    return replace(options, companions=found) if found else options
 
 
 class _OneAtATime(Listener):

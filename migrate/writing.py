@@ -43,6 +43,7 @@ def write_results(
     hashes = {state.path.name: state.sha256 for state in states}
     text = make_certificate(
         source=path,
+        companions=options.companions,
         folder=folder,
         result=result,
         module=plan.module,
@@ -70,8 +71,9 @@ def _with_outputs(result: InputResult, states: list[OutputState]) -> InputResult
 
 def _check_text(path: Path, folder: Path, result: InputResult, options: ConvertOptions) -> str:
     relative = PurePosixPath(os.path.relpath(path, folder).replace(os.sep, "/"))
+    others = [os.path.relpath(file, folder).replace(os.sep, "/") for file in options.companions]
     chosen = (("arguments", options.arguments), ("defines", options.defines), ("standard", options.standard))
-    return check_file(path.stem, relative, result.kernels, chosen)
+    return check_file(path.stem, relative, result.kernels, chosen, sorted(others))
 
 
 def _chosen(options: ConvertOptions) -> dict[str, object]:

@@ -78,12 +78,12 @@ def assess(paths: tuple[Path, ...], as_json: bool, **options: Any) -> int:
 
 
 @tmigrate.command(cls=ProgramCommand)
-@click.argument("path", type=click.Path(path_type=Path))
+@input_paths
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the outputs are.")
 @parsing_options
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-def run(path: Path, **options: Any) -> int:
-    """Build a CUDA program with its kernels regenerated, and run it.
+def run(paths: tuple[Path, ...], **options: Any) -> int:
+    """Build a CUDA program, of one or several files, with its kernels regenerated, and run it.
 
     The kernels are those of the outputs beside it, or in DIR; converted anew where there are none.
     The exit status is the program's.
@@ -92,7 +92,7 @@ def run(path: Path, **options: Any) -> int:
     from tmigrate.progress import announce_slow_steps
 
     announce_slow_steps()
-    return pipeline.run(path, _options(**options))
+    return pipeline.run(paths, _options(**options))
 
 
 @tmigrate.command()

@@ -115,6 +115,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "TM4120",
         "a kernel of the program was not converted",
-        "`tmigrate run` runs a program on regenerated kernels only, so each of its kernels must convert.",
+        "`tmigrate run` runs a program on regenerated kernels only, so each of its kernels must convert, "
+        "and no two of its files may define different kernels of one name.",
     ),
 )

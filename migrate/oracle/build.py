@@ -95,7 +95,8 @@ def build(
         raise ValueError(f"unknown mode {mode!r}")
     sources = (source,) if isinstance(source, Path) else tuple(source)
     driver = compiler or find_compilers().cxx
-    texts = [_prepare(path, _user_flags(flags), mode, driver, timeout) for path in sources]
+    found = _user_flags(flags)
+    texts = [_prepare(path, found, mode, driver, timeout, unit) for unit, path in enumerate(sources)]
     runtime = _runtime_objects(mode, driver, timeout)
     compile_flags = _compile_flags(flags, mode, driver)
     link_flags = [f for f in flags if f.startswith(("-l", "-L"))]
@@ -128,9 +129,13 @@ def preprocess(path: Path, flags: Sequence[str], mode: str, compiler: Compiler, 
     return done.stdout
 
 
-def _prepare(path: Path, flags: Sequence[str], mode: str, compiler: Compiler, timeout: float) -> str:
+def _prepare(
+    path: Path, flags: Sequence[str], mode: str, compiler: Compiler, timeout: float, unit: int
+) -> str:
     text = preprocess(path, flags, mode, compiler, timeout)
-    return text if path.suffix in _C_SUFFIXES else rewrite(text, keep_bodies=mode != "run", name=str(path))
+    if path.suffix in _C_SUFFIXES:
+        return text
+    return rewrite(text, keep_bodies=mode != "run", name=str(path), unit=unit)
 
 
 def _mode_defines(mode: str) -> list[str]:

@@ -5,7 +5,7 @@ The rules, on the text after ``-E`` with its line marks (our headers let the qua
 KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature, so that overloads,
          templates, default arguments and function pointers work by ordinary C++; its body becomes a closure,
          one copy of which each CUDA thread runs:
-         ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(..., a, n); }``
+         ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(unit, ..., a, n); }``
          (and begins again while that asks for it, with the parameters as they are then)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
 SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it
@@ -51,21 +51,23 @@ class _Edit:
     text: str
 
 
-def rewrite(text: str, *, keep_bodies: bool = True, name: str = "<text>") -> str:
+def rewrite(text: str, *, keep_bodies: bool = True, name: str = "<text>", unit: int = 0) -> str:
     """The C++ text for preprocessed CUDA ``text``.
 
     With ``keep_bodies`` false (run mode) kernel bodies are dropped, so that no code of the original's
-    kernels is linked.  Raises SourceError (TM4001) where a kernel or a launch has no recognisable form.
+    kernels is linked.  ``unit`` numbers the program's source files.  Raises SourceError (TM4001) where a
+    kernel or a launch has no recognisable form.
     """
-    return _Rewriter(TokenText(text, name), keep_bodies).result()
+    return _Rewriter(TokenText(text, name), keep_bodies, unit).result()
 
 
 class _Rewriter:
-    def __init__(self, source: TokenText, keep_bodies: bool) -> None:
+    def __init__(self, source: TokenText, keep_bodies: bool, unit: int) -> None:
         self.source = source
         self.text = source.text
         self.tokens = source.tokens
         self.keep_bodies = keep_bodies
+        self.unit = unit
         self.scope = scopes(self.tokens)
         self.edits: list[_Edit] = []
         self.number = 0
@@ -124,7 +126,8 @@ class _Rewriter:
         self._insert(self.tokens[body].start, "{ tm_enter: auto tm_body = [=]() mutable ", before=True)
         self._insert(
             self.tokens[end].end,
-            f"; if (::tm_oracle::kernel_entry(typeid(tm_body), tm_body{names})) goto tm_enter; }}",
+            f"; if (::tm_oracle::kernel_entry({self.unit}, typeid(tm_body), tm_body{names}))"
+            " goto tm_enter; }",
         )
         if not self.keep_bodies:
             inside = self.text[self.tokens[body].end : self.tokens[end].start]
@@ -294,8 +297,9 @@ class _Rewriter:
             self.number += 1
             name = declarator.name
             registrars.append(
-                f" static ::tm_oracle::Variable tm_variable_{self.number}((const void *)&{name}, "
-                f'sizeof({name}), typeid(::tm_oracle::named<&{name}>).name(), "{kind}");'
+                f" static ::tm_oracle::Variable tm_variable_{self.number}({self.unit}, "
+                f"(const void *)&{name}, sizeof({name}), "
+                f'typeid(::tm_oracle::named<&{name}>).name(), "{kind}");'
             )
         self._insert(self.tokens[end].end, "".join(registrars))
 

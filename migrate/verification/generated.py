@@ -20,11 +20,12 @@ from tmigrate.diagnostics import TmigrateError
 from tmigrate.options import ConvertOptions
 from tmigrate.oracle import Limits, Report, build, run
 from tmigrate.planning import KernelPlan, Plan
+from tmigrate.programs import program_has_main
 from tmigrate.settings import KernelSettings, find_settings
 from tmigrate.tilelang.ir.module import Module
 from tmigrate.tilelang.runtime.cache import cache_folder, content_key, write_atomically
 from tmigrate.verification.flags import compile_flags
-from tmigrate.verification.harness import Harness, make_harness, write_launches
+from tmigrate.verification.harness import Harness, including, make_harness, write_launches
 from tmigrate.verification.launch_sites import block_sizes, has_main
 from tmigrate.verification.lone import Found, find_launches
 from tmigrate.verification.probing import Prepared
@@ -54,10 +55,11 @@ def compare(
 ) -> Generated:
     """The evidence on `kernels`: the program's own launches and, where these fall short, generated ones."""
     started = time.monotonic()
-    if not has_main(plan.source.read_text(errors="replace")):
+    if not program_has_main(plan.source, options.companions):
         return generated_replay(plan, thread, lifted, options, kernels, options.verify_seconds)
+    sources = [plan.source, *options.companions]
     outcome = replay(
-        plan.source, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
+        sources, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
     )
     short = [k.name for k in plan.kernels if k.name in kernels and _falls_short(k, outcome)]
     left = options.verify_seconds - (time.monotonic() - started)
@@ -170,22 +172,19 @@ class _Runner:
     def _replay(self, launches: Launches, seconds: float) -> Outcome:
         arguments = [str(self._file(launches))]
         flags = compile_flags(self.options)
-        return replay(self._source(), flags, arguments, self.thread, self.lifted, seconds)
+        return replay(self._sources(), flags, arguments, self.thread, self.lifted, seconds)
 
     def build(self) -> None:
         """Compile the program before it is needed; what fails here fails again, and is told, in replay."""
         for mode in ("oracle", "check"):
             with suppress(TmigrateError):
-                build(self._source(), compile_flags(self.options), mode=mode)
+                build(self._sources(), compile_flags(self.options), mode=mode)
 
-    def _source(self) -> Path:
-        """The harness program, at a path that depends on its text only: the built program is found again."""
-        folder = cache_folder("harnesses") / content_key([self.harness.text])
-        path = folder / f"{self.plan.source.stem}_harness.cu"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, self.harness.text.encode())
-        return path
+    def _sources(self) -> list[Path]:
+        """The harness program and its program's other files, in which `main` has another name."""
+        others = self.options.companions
+        parts = [_stored(f"{file.stem}_part{file.suffix}", including(file)) for file in others]
+        return [_stored(f"{self.plan.source.stem}_harness.cu", self.harness.text), *parts]
 
     def _file(self, launches: Launches) -> Path:
         path = self.folder / "launches"
@@ -223,11 +222,20 @@ class _Runner:
     def _violates(self, launch: tuple[str, Prepared], symbol: str) -> bool:
         """Whether the original, alone and fully checked, breaks a rule in this launch."""
         try:
-            built = build(self._source(), compile_flags(self.options), mode="check")
+            built = build(self._sources(), compile_flags(self.options), mode="check")
         except TmigrateError:
             return False
         ended = run(built, [str(self._file([launch]))], Limits(seconds=min(10.0, self.seconds)))
         return any(report.kernel == symbol for report in ended.reports)
+
+
+def _stored(name: str, text: str) -> Path:
+    """A file with this text, at a path that depends on it only: the program built of it is found again."""
+    path = cache_folder("harnesses") / content_key([text]) / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode())
+    return path
 
 
 def _why(outcome: Outcome, symbols: Mapping[str, str], name: str) -> str:

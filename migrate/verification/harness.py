@@ -185,12 +185,16 @@ def make_harness(
             settings.append(f"    case {len(known)}: tm_set(::{name}, bytes); break;")
             known.append(variable.name)
     headers = "".join(f"#include <{name}>\n" for name in _HEADERS)
+    program = _PROGRAM.replace("@KERNELS@", "\n".join(calls)).replace("@VARIABLES@", "\n".join(settings))
+    text = headers + including(source, has_main) + program
+    return Harness(text, tuple(names), tuple(known), tuple(unnamed))
+
+
+def including(source: Path, has_main: bool = True) -> str:
+    """The text that includes `source`, with its `main` renamed where it has one."""
     path = str(source.resolve()).replace("\\", "\\\\").replace('"', '\\"')
     include = f'#include "{path}"\n'
-    if has_main:
-        include = f"#define main tm_original_main\n{include}#undef main\n"
-    program = _PROGRAM.replace("@KERNELS@", "\n".join(calls)).replace("@VARIABLES@", "\n".join(settings))
-    return Harness(headers + include + program, tuple(names), tuple(known), tuple(unnamed))
+    return f"#define main tm_original_main\n{include}#undef main\n" if has_main else include
 
 
 def _address(kernel: KernelPlan, overloaded: bool) -> str | None:

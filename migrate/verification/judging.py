@@ -84,17 +84,17 @@ def judge_all(
         verdict = Verdict(Status.CONVERTED, "TM4111", text.splitlines()[0])
         warning = replace(error.diagnostic, severity=Severity.WARNING)
         return {k.name: Judged(verdict, diagnostics=(warning,)) for k in converted}
-    failed = _failed_program(plan.source, compared)
+    failed = _failed_program(plan.source, options, compared)
     found = {k.name: _found(k, thread, compared) for k in converted}
     return {name: replace(it, diagnostics=(*failed, *it.diagnostics)) for name, it in found.items()}
 
 
-def _failed_program(source: Path, compared: Generated) -> tuple[Diagnostic, ...]:
+def _failed_program(source: Path, options: ConvertOptions, compared: Generated) -> tuple[Diagnostic, ...]:
     """That the program did not end well, which counts against no launch that was compared before."""
-    from tmigrate.verification.launch_sites import has_main
+    from tmigrate.programs import program_has_main
 
     failure = compared.outcome.failure if compared.outcome is not None else ""
-    if not failure or not has_main(source.read_text(errors="replace")):
+    if not failure or not program_has_main(source, options.companions):
         return ()
     remedy = "give the program the arguments that it needs after --; its standard input is empty"
     return (Diagnostic("TM4106", failure, Location(str(source)), Severity.WARNING, remedy),)

@@ -58,6 +58,12 @@ class KernelEntry:
     noted: str = ""  # for each coverage byte 1 where it is not required
 
 
+def name_in_unit(symbol: str, unit: int) -> str:
+    """Each source file has its own static kernels and variables: `_ZL1kv` of the third is `_ZL1kv@2`."""
+    internal = symbol.startswith("_ZL") or "_GLOBAL__N_" in symbol
+    return f"{symbol}@{unit}" if unit and internal else symbol
+
+
 def write_manifest(path: Path, objects: Sequence[ObjectEntry], kernels: Sequence[KernelEntry]) -> None:
     """Write the manifest to `path`."""
     rows: list[tuple[str, ...]] = [("tmigrate-manifest", "1")]

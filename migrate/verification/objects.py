@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, TmigrateError
@@ -22,6 +22,7 @@ from tmigrate.verification.manifest import (
     ObjectEntry,
     Version,
     exact_on_integers,
+    name_in_unit,
     parameter_kinds,
     pointee_kinds,
     works_alone,
@@ -44,11 +45,15 @@ class BuiltKernels:
     objects: tuple[BuiltObject, ...] = ()
     places: Mapping[str, int] = field(default_factory=dict)  # kernel name -> index in `objects`
     faults: Mapping[str, Diagnostic] = field(default_factory=dict)
+    unit: int = 0  # which of the program's source files the module stands for
 
     def version(self, kernel: str) -> Version | None:
         """How the manifest names a kernel's version."""
         place = self.places.get(kernel)
-        return None if place is None else Version(f"{self.role}{place}", self.objects[place].kernels[kernel])
+        return None if place is None else Version(self._name(place), self.objects[place].kernels[kernel])
+
+    def _name(self, place: int) -> str:
+        return f"unit{self.unit}.{self.role}{place}"
 
     def points(self, kernel: str) -> tuple[CoveragePoint, ...]:
         """The kernel's coverage points, in the order of its coverage bytes."""
@@ -58,14 +63,14 @@ class BuiltKernels:
     def entries(self) -> list[ObjectEntry]:
         """The objects as the manifest lists them."""
         return [
-            ObjectEntry(f"{self.role}{i}", built.path, variable_symbols(built))
+            ObjectEntry(self._name(i), built.path, variable_symbols(built, self.unit))
             for i, built in enumerate(self.objects)
         ]
 
 
-def variable_symbols(built: BuiltObject) -> tuple[str, ...]:
+def variable_symbols(built: BuiltObject, unit: int = 0) -> tuple[str, ...]:
     """The mangled names of an object's module variables, in the order in which it takes their addresses."""
-    symbols = {v.name: v.symbol for v in built.module.variables}
+    symbols = {v.name: name_in_unit(v.symbol, unit) for v in built.module.variables}
     return tuple(symbols[name] for name in built.variables)
 
 
@@ -113,27 +118,29 @@ def build_for_replay(thread: Module, lifted: Module | None) -> Converted:
         return Converted(thread, first.result(), shadow.result(), other.result(), lifts)
 
 
-def build_for_run(thread: Module, lifted: Module | None) -> Converted:
-    """The versions that a regenerated program runs."""
+def build_for_run(thread: Module, lifted: Module | None, unit: int = 0) -> Converted:
+    """The versions that a regenerated program runs; `unit` tells its source files' objects apart."""
     lifts = {f.name: f for f in lifted.kernels} if lifted is not None else {}
     with ThreadPoolExecutor(max_workers=2) as pool:
         first = pool.submit(build_kernels, "thread", thread, THREAD)
         other = pool.submit(build_kernels, "lifted", lifted, LIFTED)
-        return Converted(thread, first.result(), BuiltKernels("shadow"), other.result(), lifts)
+        built = [replace(part.result(), unit=unit) for part in (first, other)]
+        return Converted(thread, built[0], BuiltKernels("shadow"), built[1], lifts)
 
 
-def write_objects(path: Path, converted: Converted) -> None:
-    """The manifest of all these versions."""
-    parts = (converted.thread, converted.shadow, converted.lifted)
+def write_objects(path: Path, *units: Converted) -> None:
+    """The manifest of all these versions, of one or several source files; of equal kernels one is enough."""
+    parts = [part for unit in units for part in (unit.thread, unit.shadow, unit.lifted)]
     objects = [entry for part in parts for entry in part.entries()]
-    write_manifest(path, objects, [_entry(f, converted) for f in converted.module.kernels])
+    entries = [_entry(f, unit) for unit in reversed(units) for f in unit.module.kernels]
+    write_manifest(path, objects, list({entry.mangled: entry for entry in entries}.values()))
 
 
 def _entry(thread: Function, converted: Converted) -> KernelEntry:
     lift = converted.lifts.get(thread.name)
     points = converted.thread.points(thread.name)
     return KernelEntry(
-        thread.symbol,
+        name_in_unit(thread.symbol, converted.thread.unit),
         thread=converted.thread.version(thread.name),
         shadow=converted.shadow.version(thread.name),
         lifted=converted.lifted.version(thread.name),

@@ -34,14 +34,14 @@ class Outcome:
 
 
 def replay(
-    source: Path,
+    sources: Sequence[Path],
     flags: Sequence[str],
     arguments: Sequence[str],
     thread: Module,
     lifted: Module | None,
     seconds: float,
 ) -> Outcome:
-    """Build everything and run the program `source` under replay for at most about `seconds`.
+    """Build everything and run the program of `sources` under replay for at most about `seconds`.
 
     Compiling does not count: it takes longest when a machine meets tmigrate for the first time.
 
@@ -50,8 +50,8 @@ def replay(
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tmigrate-") as name, ThreadPoolExecutor(2) as pool:
         folder = Path(name)
-        original = pool.submit(build, source, list(flags), mode="oracle")
-        checked = pool.submit(build, source, list(flags), mode="check")
+        original = pool.submit(build, sources, list(flags), mode="oracle")
+        checked = pool.submit(build, sources, list(flags), mode="check")
         converted = build_for_replay(thread, lifted)
         manifest = folder / "manifest"
         write_objects(manifest, converted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from tmigrate.cli import status_of
 from tmigrate.diagnostics import Diagnostic, SourceError
+from tmigrate.inputs import Input
 from tmigrate.locations import Location
 from tmigrate.options import ConvertOptions
 from tmigrate.results import InputResult, KernelResult, Level, Status
@@ -47,8 +49,8 @@ class Conversion(ModuleType):
 
     verify_file = assess_file = convert_file
 
-    def run_file(self, path: Path, options: ConvertOptions) -> int:
-        self.calls.append((str(path), options))
+    def run_files(self, inputs: Sequence[Input], options: ConvertOptions) -> int:
+        self.calls += [(entry.path, options) for entry in inputs]
         return 7
 
 
@@ -162,9 +164,12 @@ def test_run_gives_the_programs_status_and_arguments(conversion: Conversion) -> 
 
 
 def test_run_takes_one_program(conversion: Conversion, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("l.cu").write_text("int main() {}\n")
-    assert call("run", ".") == 2
-    assert "TM5010" in capsys.readouterr().err
+    for name in ("l.cu", "m.cu"):
+        Path(name).write_text("int main() {}\n")
+    assert call("run", "l.cu", "m.cu") == 2
+    assert "TM5010: 'l.cu' 'm.cu': these are 2 programs; run takes one" in capsys.readouterr().err
+    assert call("run", "l.cu", "k.cu") == 7
+    assert [path for path, _ in conversion.calls] == ["l.cu", "k.cu"]
 
 
 def test_a_slow_step_is_told_in_a_log_too(

@@ -49,7 +49,7 @@ def test_launch_in_launch_arguments_keeps_both() -> None:
 def test_kernel_body_becomes_a_closure() -> None:
     result = squeezed("template <class T> __tm_global__ void k(T *x, const int n) { x[n] = 0; }")
     assert "auto tm_body = [=]() mutable { x[n] = 0; };" in result
-    assert "kernel_entry(typeid(tm_body), tm_body, x, n)" in result
+    assert "kernel_entry(0, typeid(tm_body), tm_body, x, n)" in result
     assert "Entry" not in result, "a template has no address to register"
 
 

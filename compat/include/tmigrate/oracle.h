@@ -9,6 +9,7 @@ namespace tm_oracle {
 
 /* One launch, with the kernel's body as a closure over its parameters. */
 struct Kernel {
+  unsigned unit;                      /* which of the program's source files defines it */
   const char *closure_name;           /* typeid name of the closure: the kernel's mangled name and a suffix */
   void (*run)(const void *closure);   /* runs one CUDA thread on its own copy */
   const void *closure;
@@ -26,17 +27,18 @@ template <class F> void run_thread(const void *closure) {
   copy();
 }
 
-template <class F, class... P> inline bool kernel_entry(const std::type_info &type, const F &closure, P &...arguments) {
+template <class F, class... P>
+inline bool kernel_entry(unsigned unit, const std::type_info &type, const F &closure, P &...arguments) {
   void *addresses[] = {(void *)&arguments..., nullptr};
   const size_t sizes[] = {sizeof(P)..., 0};
   const bool fixed[] = {std::is_const<P>::value..., true};
-  return launch(Kernel{type.name(), &run_thread<F>, &closure, sizeof(F), addresses, sizes, (int)sizeof...(P), fixed});
+  return launch(Kernel{unit, type.name(), &run_thread<F>, &closure, sizeof(F), addresses, sizes, (int)sizeof...(P), fixed});
 }
 
 /* `__device__`, `__constant__` and `__managed__` variables announce themselves. */
 template <auto *Variable> struct named {};
 struct Variable {
-  Variable(const void *address, size_t size, const char *type_name, const char *kind);
+  Variable(unsigned unit, const void *address, size_t size, const char *type_name, const char *kind);
 };
 
 /* Kernels that are no templates announce a way to call them by address. */

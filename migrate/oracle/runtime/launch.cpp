@@ -42,6 +42,11 @@ std::recursive_mutex &host_lock() {
   return *lock;
 }
 
+std::string name_in_unit(const std::string &mangled, unsigned unit) {
+  const bool internal = mangled.rfind("_ZL", 0) == 0 || mangled.find("_GLOBAL__N_") != std::string::npos;
+  return unit && internal ? mangled + "@" + std::to_string(unit) : mangled;
+}
+
 /* Z1kIfEvPT_iEUlvE_ -> _Z1kIfEvPT_i;  Z1kEUlvE_ (extern "C") -> k;  clang: Z1kPfE3$_0 -> _Z1kPf */
 std::string kernel_name(const char *closure_name) {
   std::string name(closure_name + (closure_name[0] == '*'));
@@ -85,7 +90,7 @@ bool launch(const Kernel &kernel) {
   launch.block = c.block;
   launch.shared = c.shared;
   launch.kernel = &kernel;
-  launch.name = kernel_name(kernel.closure_name);
+  launch.name = name_in_unit(kernel_name(kernel.closure_name), kernel.unit);
   if (!dispatch(launch)) return false;
   pending.push_back(c);
   return true;

@@ -59,6 +59,7 @@ void open_object(Object &object) {
     if (name.empty()) continue;
     Allocation *variable = find_variable(name);
     if (!variable) object.fault = "the program has no variable " + name;
+    else if (variables_called(name) > 1) object.fault = "several files of the program have a static variable " + name;
     object.addresses.push_back(variable ? variable->base : nullptr);
   }
 }

@@ -38,6 +38,7 @@ struct Entry_of_kernel {
   bool integers = false;
   bool any_block = false; /* blocks of other shapes may be tried */
   std::string noted;      /* '1' for coverage points that are not required */
+  const void *original = nullptr; /* its body, which a static kernel of this name in another file does not share */
   /* what happened so far */
   unsigned launches = 0, compared = 0;
   std::map<std::string, unsigned> configurations;

@@ -158,6 +158,12 @@ Allocation *find_variable(const std::string &mangled) {
   return nullptr;
 }
 
+unsigned variables_called(const std::string &mangled) {
+  unsigned count = 0;
+  for (Allocation *a : allocations()) count += a->kind == VARIABLE && a->name == mangled;
+  return count;
+}
+
 const Allocation *find_mapping(const void *pointer, bool *freed) {
   auto inside = [&](const Allocation *a) {
     return a->mapping && pointer >= a->mapping && pointer < a->mapping + a->mapped;
@@ -198,9 +204,9 @@ void check_all_padding(const char *when) {
   for (const Allocation *a : allocations()) check_padding(*a, when);
 }
 
-Variable::Variable(const void *address, size_t size, const char *type_name, const char *kind) {
+Variable::Variable(unsigned unit, const void *address, size_t size, const char *type_name, const char *kind) {
   auto *made = new Allocation{(unsigned char *)const_cast<void *>(address), size,
-                              VARIABLE, 0, variable_name(type_name)};
+                              VARIABLE, 0, name_in_unit(variable_name(type_name), unit)};
   (void)kind;
   insert_sorted(made);
   checker::allocated(*made, true);

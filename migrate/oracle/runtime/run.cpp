@@ -118,7 +118,7 @@ long long clock64(void) { no_device("clock64"); }
 void __nanosleep(unsigned) {}
 void __trap(void) { no_device("__trap"); }
 void __brkpt(void) {}
-void tm_yield(const void *) {}
+void tm_contended(const void *, const void *) {}
 void tm_fence(void) {}
 void tm_shuffle(unsigned, int, unsigned, int, const void *, void *, size_t, const void *) { no_device("a shuffle"); }
 unsigned tm_vote(unsigned, int, int, const void *) { no_device("a vote"); }

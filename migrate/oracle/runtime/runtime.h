@@ -16,8 +16,11 @@ struct Launch {
   dim3 grid, block;
   size_t shared = 0;
   const Kernel *kernel = nullptr;
-  std::string name; /* mangled */
+  std::string name; /* mangled; see name_in_unit */
 };
+
+/* Each source file of a program has its own static kernels and variables: `_ZL1kv` of the third is `_ZL1kv@2`. */
+std::string name_in_unit(const std::string &mangled, unsigned unit);
 
 /* The mangled name of the kernel whose body has the closure type `closure_name`. */
 std::string kernel_name(const char *closure_name);
@@ -47,6 +50,8 @@ struct Allocation {
 std::vector<Allocation *> &allocations();
 Allocation *find_allocation(const void *pointer);
 Allocation *find_variable(const std::string &mangled);
+/* More than one where several files of the program have a static variable of this name. */
+unsigned variables_called(const std::string &mangled);
 /* The allocation, live or freed, whose guarded mapping holds the address; *freed tells which. */
 const Allocation *find_mapping(const void *pointer, bool *freed);
 /* Bytes beyond an allocation's end, up to the next page, hold a pattern.  True where it was overwritten: *offset is
