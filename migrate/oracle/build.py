@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from tmigrate.diagnostics import Diagnostic, Severity, SourceError, ToolchainError
 from tmigrate.locations import Location
 from tmigrate.oracle.rewrite import rewrite
-from tmigrate.tilelang.runtime.cache import cache_folder, content_key, folder_key
+from tmigrate.tilelang.runtime.cache import cache_folder, cached, content_key, folder_key, trim
 from tmigrate.tilelang.runtime.toolchain import Compiler, find_compilers, run_compiler
 
 RUNTIME = Path(__file__).parent / "runtime"
@@ -95,16 +95,17 @@ def build(
         raise ValueError(f"unknown mode {mode!r}")
     sources = (source,) if isinstance(source, Path) else tuple(source)
     driver = compiler or find_compilers().cxx
-    found = _user_flags(flags)
-    texts = [_prepare(path, found, mode, driver, timeout, unit) for unit, path in enumerate(sources)]
+    own = _user_flags(flags)
+    texts = [_prepare(path, own, mode, driver, timeout, unit) for unit, path in enumerate(sources)]
     runtime = _runtime_objects(mode, driver, timeout)
     compile_flags = _compile_flags(flags, mode, driver)
     link_flags = [f for f in flags if f.startswith(("-l", "-L"))]
     parts = [driver.identity, mode, *compile_flags, *link_flags, *texts, *(str(o) for o in runtime)]
     key = content_key(parts)
     executable = cache_folder("programs") / key
-    if not executable.exists():
+    if not cached(executable):
         _compile_and_link(sources, texts, compile_flags, link_flags, runtime, driver, executable, timeout)
+        trim("programs")
     return Built(executable, mode, sources, key)
 
 

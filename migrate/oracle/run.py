@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -196,10 +196,17 @@ def _report(record: dict[str, Any], table: LineTable, image: int) -> Report:
     )
 
 
+def _as_named(file: str) -> str:
+    """A file below the current folder as a person names it; line tables join it with its folder."""
+    here = os.getcwd()
+    return os.path.relpath(file, here) if os.path.isabs(file) and Path(file).is_relative_to(here) else file
+
+
 def _place(record: dict[str, Any], table: LineTable, image: int) -> Place:
     site = int(record["site"])
     location = table.find(site + image) if site >= 0 else UNKNOWN
     if "line" in record:
-        location = Location(location.file, int(record["line"]))
+        location = replace(location, line=int(record["line"]))
+    location = replace(location, file=_as_named(location.file))
     block, thread = (tuple(int(v) for v in record[key]) for key in ("block", "thread"))
     return Place(location, (block[0], block[1], block[2]), (thread[0], thread[1], thread[2]))

@@ -197,3 +197,14 @@ def test_which_files_are_one_program(
     write(tmp_path, files)
     monkeypatch.chdir(tmp_path)
     assert {entry.path: list(entry.companions) for entry in find_programs(named)} == expected
+
+
+def test_places_in_other_files_are_told_as_a_person_names_them(tmp_path: Path) -> None:
+    """A race in an included file: the line table joins its name with the folder of the compilation."""
+    part = "__global__ void k(int *x) {\n    *x = threadIdx.x;  // every thread\n}\n"
+    main = '#include "part/k.cuh"\nint main() { int *x; cudaMalloc(&x, 4); k<<<1, 64>>>(x); }\n'
+    write(tmp_path, {"part/k.cuh": part, "main.cu": main})
+    done = tmigrate(tmp_path, "convert", "main.cu", "--json")
+    (entry,) = json.loads(done.stdout)["inputs"]
+    places = [(d["file"], d["line"]) for d in entry["diagnostics"] if d["code"] == "TM4109"]
+    assert places == [("part/k.cuh", 2)], entry["diagnostics"]

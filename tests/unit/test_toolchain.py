@@ -6,6 +6,7 @@ import ctypes
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import pytest
 
 from tmigrate.diagnostics import ToolchainError
 from tmigrate.tilelang.runtime import compilers, headers
+from tmigrate.tilelang.runtime.cache import cache_folder, cached, trim
 from tmigrate.tilelang.runtime.compilers import Compiler, Compilers
 from tmigrate.tilelang.runtime.objects import CUnit, compile_c, compile_many
 
@@ -190,9 +192,9 @@ def test_the_cache_answers_for_equal_sources_only(cache: Path, tmp_path: Path) -
     (include / "value.h").write_text("#define VALUE 1\n")
     source = '#include "value.h"\n' + EXPORTED + "int value(void) { return VALUE; }\n"
     first = compile_c(source, name="value", include_folders=(include,))
-    stamp = first.stat().st_mtime_ns
+    stamp = first.stat().st_ino
     assert compile_c(source, name="value", include_folders=(include,)) == first
-    assert first.stat().st_mtime_ns == stamp
+    assert first.stat().st_ino == stamp
     assert compile_c(source, name="value", include_folders=(include,), flags=("-O1",)) != first
     (include / "value.h").write_text("#define VALUE 2\n")
     changed = compile_c(source, name="value", include_folders=(include,))
@@ -251,3 +253,16 @@ def test_libclang_parses_zigs_headers_where_the_system_has_none(
     assert not [flag for flag in flags if flag.startswith("/usr/")]
     assert parse_errors(flags, headers.PROBE + "std::string s = std::to_string(std::max(1, 2));") == []
     assert parse_errors(flags, "#include <no_such_header>\n") != []
+
+
+def test_the_cache_keeps_what_was_used_last(cache: Path) -> None:
+    folder = cache_folder("programs")
+    ages = {"old": 9000, "older": 9500, "oldest": 9900, "new": 10}
+    for name, age in ages.items():
+        (folder / name).write_bytes(bytes(100))
+        os.utime(folder / name, (time.time() - age, time.time() - age))
+    assert cached(folder / "oldest") and not cached(folder / "missing")
+    trim("programs", most_bytes=200)
+    assert {path.name for path in folder.iterdir()} == {"new", "oldest"}
+    trim("programs", most_bytes=0)  # both were used within the hour
+    assert {path.name for path in folder.iterdir()} == {"new", "oldest"}

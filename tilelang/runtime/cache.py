@@ -10,10 +10,14 @@ import fcntl
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+
+MOST_BYTES = 2 * 2**30  # of each subfolder
+LEAST_AGE = 3600.0  # seconds
 
 
 def cache_folder(name: str = "") -> Path:
@@ -82,6 +86,34 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(private).unlink(missing_ok=True)
         raise
+
+
+def cached(path: Path) -> bool:
+    """Whether the cache holds ``path``; if so it is marked as used now."""
+    try:
+        os.utime(path)
+    except OSError:
+        return path.exists()
+    return True
+
+
+def trim(name: str, *, most_bytes: int = MOST_BYTES, least_age: float = LEAST_AGE) -> None:
+    """Remove what was not used for longest from the subfolder ``name`` until it holds ``most_bytes`` at most.
+
+    What was used within ``least_age`` seconds stays: another process may be about to run it.
+    """
+    rows = []
+    for entry in os.scandir(cache_folder(name)):
+        with suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                rows.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
+    excess = sum(size for _, size, _ in rows) - most_bytes
+    for used, size, path in sorted(rows):
+        if excess <= 0 or time.time() - used < least_age:
+            return
+        with suppress(OSError):
+            os.unlink(path)
+            excess -= size
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tmigrate.diagnostics import Diagnostic, ToolchainError
-from tmigrate.tilelang.runtime.cache import cache_folder, content_key, folder_key
+from tmigrate.tilelang.runtime.cache import cache_folder, cached, content_key, folder_key, trim
 from tmigrate.tilelang.runtime.compilers import Compiler, find_compilers, run_compiler
 
 ARITHMETIC_FLAGS = ("-fwrapv", "-ffp-contract=off", "-fno-builtin", "-fno-strict-aliasing")
@@ -98,7 +98,7 @@ def _build(unit: CUnit, compiler: Compiler) -> Path:
     suffix = ".dylib" if sys.platform == "darwin" else ".so"
     safe_name = re.sub(r"[^A-Za-z0-9_]", "_", unit.name)[:60]
     target = cache_folder("objects") / f"{safe_name}-{object_key(unit, compiler)}{suffix}"
-    if target.exists():
+    if cached(target):
         return target
     # Built in a private folder of the same file system: a rename is atomic, and the loser of a race
     # replaces the winner's file by an equal one.
@@ -110,6 +110,7 @@ def _build(unit: CUnit, compiler: Compiler) -> Path:
         if done.returncode != 0 or not built.exists():
             raise _failure(unit, compiler, done)
         os.replace(built, target)
+    trim("objects")
     return target
 
 
