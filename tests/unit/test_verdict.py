@@ -114,6 +114,26 @@ def test_a_clock_reader_is_never_verified() -> None:
     assert judge(evidence(launch(), summary(), clock=True)).code == "TM4108"
 
 
+EMPTY = {"changed_bytes": 0, "variation": "parameter 2 = 0", "lifted": {"verdict": "equal"}}
+
+
+@pytest.mark.parametrize(
+    ("events", "code"),
+    [
+        ([launch(lifted={"verdict": "assumption"}), launch(**EMPTY)], "TM4113"),
+        ([launch(lifted={"verdict": "slow", "reason": "time"}), launch(**EMPTY)], "TM4105"),
+        ([launch(lifted={"verdict": "assumption"}), launch(**EMPTY), launch()], None),
+        ([launch(changed_bytes=0), launch(**EMPTY)], None),
+    ],
+)
+def test_a_lift_is_not_shown_by_launches_that_change_nothing(
+    events: list[dict[str, object]], code: str | None
+) -> None:
+    """With n = 0 every lift agrees; a kernel that never changes anything (it prints) is no such case."""
+    found = judge_lift(evidence(*events, summary()))
+    assert (found.shown, found.code) == (code is None, code)
+
+
 def test_a_lift_within_its_bound_is_kept() -> None:
     found = judge_lift(evidence(launch(), launch(lifted={"verdict": "equal"}), summary()))
     assert (found.shown, found.max_ulp, found.bit_exact) == (True, 1.5, False)
