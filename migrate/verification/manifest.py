@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tmigrate.emission import called_functions
-from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, Call, DynamicShared, Reduce, ReduceOp, type_of
+from tmigrate.tilelang.ir.expressions import (
+    AddressOf,
+    Binary,
+    BinaryOp,
+    Call,
+    DynamicShared,
+    Reduce,
+    ReduceOp,
+    Subscript,
+    type_of,
+)
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
@@ -20,9 +30,11 @@ from tmigrate.tilelang.ir.types import (
     ScalarType,
     Space,
     StructType,
+    TensorType,
     Type,
     is_float,
 )
+from tmigrate.tilelang.passes.effects import root_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class KernelEntry:
     pointees: tuple[str, ...] = ()
     integers: bool = False
     any_block: bool = False
+    negatives: bool = False
     noted: str = ""  # for each coverage byte 1 where it is not required
 
 
@@ -87,6 +100,7 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
         rows.append(("pointees", *kernel.pointees))
     rows.append(("integers", "yes" if kernel.integers else "no"))
     rows.append(("blocks", "any" if kernel.any_block else "same"))
+    rows.append(("negatives", "yes" if kernel.negatives else "no"))
     return rows
 
 
@@ -125,9 +139,27 @@ def works_alone(module: Module, kernel: Function) -> bool:
 
     Such a kernel may run in blocks of any shape; what it then does wrong, the original does too.
     """
+    return not any(_is_joint(it) for function in _reached(module, kernel) for it in walk(function.body))
+
+
+def is_watched(module: Module, kernel: Function) -> bool:
+    """Whether a watched launch shows every access outside of an array: none goes through a pointer into one.
+
+    Only then may scalars be negative that the program keeps at 0 or above: `row = tile[y]; row[x + offset]`
+    reads another variable where `offset` is -99, on each side what lies there.
+    """
+    return not any(_is_array_address(it) for f in _reached(module, kernel) for it in walk(f.body))
+
+
+def _reached(module: Module, kernel: Function) -> tuple[Function, ...]:
     called = called_functions(module, [kernel])
-    reached = (kernel, *(f for f in module.functions if f.name in called))
-    return not any(_is_joint(it) for function in reached for it in walk(function.body))
+    return (kernel, *(f for f in module.functions if f.name in called))
+
+
+def _is_array_address(it: object) -> bool:
+    if not isinstance(it, AddressOf) or root_variable(it.place) is None:
+        return False
+    return isinstance(it.place, Subscript) or isinstance(type_of(it.place), ArrayType | TensorType)
 
 
 def _is_joint(it: object) -> bool:

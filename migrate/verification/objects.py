@@ -22,6 +22,7 @@ from tmigrate.verification.manifest import (
     ObjectEntry,
     Version,
     exact_on_integers,
+    is_watched,
     name_in_unit,
     parameter_kinds,
     pointee_kinds,
@@ -150,4 +151,5 @@ def _entry(thread: Function, converted: Converted) -> KernelEntry:
         pointees=pointee_kinds(thread, converted.module.struct_table),
         integers=lift is not None and exact_on_integers(thread) and exact_on_integers(lift),
         any_block=works_alone(converted.module, thread),
+        negatives=is_watched(converted.module, thread),
     )

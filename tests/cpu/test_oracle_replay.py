@@ -260,3 +260,92 @@ def test_run_mode_holds_no_kernel_body(folder: Path) -> None:
     assert b"the-body" in build(source).executable.read_bytes()
     executable = build(source, mode="run").executable.read_bytes()
     assert b"the-body" not in executable and b"tm_switch" not in executable
+
+
+VARIED = r"""
+#include <cassert>
+#include <cstdio>
+__global__ void k(int *p, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  assert(mode != 0);
+  if (i < n) p[i] += mode;
+}
+int main() {
+  int *p; cudaMalloc(&p, 32); cudaMemset(p, 0, 32);
+  k<<<2, 4>>>(p, 8, 1);
+  int h[8]; cudaMemcpy(h, p, 32, cudaMemcpyDeviceToHost);
+  printf("%d %s\n", h[7], cudaGetErrorName(cudaGetLastError()));
+}
+"""
+
+CONVERTED_VARIED = r"""
+#include "tm_abi.h"
+#define EXPORT __attribute__((visibility("default")))
+static int body(const tm_launch *l, void *const *a, int error) {
+  int *p = *(int **)a[0], n = *(int *)a[1], mode = *(int *)a[2];
+  for (int i = 0; i < (int)(l->grid[0] * l->block[0]); i++) if (i < n) p[i] += mode + (mode < 0 ? error : 0);
+  return TM_OK;
+}
+EXPORT int right(const tm_launch *l, void *const *a) { return body(l, a, 0); }
+EXPORT int wrong(const tm_launch *l, void *const *a) { return body(l, a, 1); }
+EXPORT int outside(const tm_launch *l, void *const *a) {
+  uint32_t place[3] = {0, 0, 0};
+  if (*(int *)a[2] < 0 && l->modes & TM_WATCH)
+    l->services->report(l->services->context, TM_REPORT_INDEX, "outside", "k.cu", 5, place, place);
+  return body(l, a, 1);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, dict[str, Any]]]:
+    """What a version gives in each variation of one launch."""
+    folder = tmp_path_factory.mktemp("varied")
+    (folder / "varied.cu").write_text(VARIED)
+    (folder / "varied.c").write_text(CONVERTED_VARIED)
+    words = ["-shared", "-fPIC", "-O1", "-w", "-I", str(ABI), str(folder / "varied.c")]
+    done = run_compiler(find_compilers().c, [*words, "-o", str(folder / "varied.so")])
+    assert done.returncode == 0, done.stderr
+    built = build(folder / "varied.cu")
+
+    def runner(thread: str, negatives: str = "yes") -> dict[str, dict[str, Any]]:
+        records = [
+            ["tmigrate-manifest", "1"],
+            ["object", "o", str(folder / "varied.so")],
+            ["globals", "o"],
+            ["kernel", "_Z1kPiii"],
+            ["thread", "o", thread],
+            ["coverage", "1"],  # never passed: everything is tried
+            ["parameters", "-", "i32", "i32"],
+            ["pointees", "i32", "-", "-"],
+            ["negatives", negatives],
+        ]
+        path, report = folder / "manifest.txt", folder / "report.jsonl"
+        path.write_text("".join("\t".join(record) + "\n" for record in records))
+        report.unlink(missing_ok=True)
+        environment = {"TMIGRATE_REPLAY": str(path), "TMIGRATE_REPLAY_REPORT": str(report)}
+        assert run(built, environment=environment).stdout == "1 cudaSuccess\n"
+        events = [json.loads(line) for line in report.read_text().splitlines()]
+        return {e.get("variation", ""): e for e in events if e["event"] == "launch"}
+
+    return runner
+
+
+def test_variations_go_on_where_the_original_fails(varied: Callable[..., dict[str, dict[str, Any]]]) -> None:
+    """The child that runs them must not go on with the program either (its line would stand twice)."""
+    found = varied("right")
+    names = list(found)
+    assert found["parameter 2 = 0"]["original"] == "failed"
+    assert names.index("parameter 2 = 0") < names.index("parameter 2 = 3")
+    assert found["parameter 2 = 3"]["thread"]["verdict"] == "equal"
+
+
+def test_negative_scalars_are_tried_where_accesses_are_watched(
+    varied: Callable[..., dict[str, dict[str, Any]]],
+) -> None:
+    assert varied("right")["parameter 2 = -1"]["thread"]["verdict"] == "equal"
+    assert varied("right")["parameter 1 = -8"]["changed_bytes"] == 0
+    assert varied("wrong")["parameter 2 = -1"]["thread"]["verdict"] == "differs"
+    assert not [name for name in varied("wrong", "no") if "= -" in name]
+    found = varied("outside")  # what lies beside an array counts for nothing
+    assert "parameter 1 = -1" in found and "parameter 2 = -1" not in found

@@ -84,6 +84,27 @@ def test_a_fault_that_only_a_variation_reaches_is_found(tmp_path: Path) -> None:
     assert (found.status.value, found.code) == ("refused", "TM4101")
 
 
+NEGATIVE = """
+__global__ void k(const float *x, float *y, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (mode < 0) y[i] = x[i] - 1;
+  else y[i] = x[i];
+}
+"""
+
+
+def test_negative_scalars_reach_branches(tmp_path: Path) -> None:
+    """The program passes mode 1, whose other values 0, 2 and 3 do not enter the branch."""
+    source = program(tmp_path, NEGATIVE)
+    assert only(convert(source)).status.value == "verified"
+    for name in ("k_thread.py", "k_tile.py"):
+        text = (tmp_path / name).read_text()
+        assert "x[i] - 1.0" in text
+        (tmp_path / name).write_text(text.replace("x[i] - 1.0", "x[i] + 1.0"))
+    assert only(verify(source)).code == "TM4101"
+
+
 def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
     source = program(
         tmp_path,

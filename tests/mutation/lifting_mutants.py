@@ -17,6 +17,7 @@ from tmigrate.verification.manifest import (
     KernelEntry,
     Version,
     exact_on_integers,
+    is_watched,
     parameter_kinds,
     pointee_kinds,
     works_alone,
@@ -90,6 +91,7 @@ class LiftJudge:
             pointees=pointee_kinds(thread, self.module.struct_table),
             integers=exact_on_integers(thread) and exact_on_integers(lifted),
             any_block=works_alone(self.module, thread),
+            negatives=is_watched(self.module, thread),
         )
         objects = {"thread": self.thread, "shadow": self.shadow, "lifted": built}
         program = self.program

@@ -30,6 +30,7 @@ from tmigrate.verification.manifest import (
     KernelEntry,
     ObjectEntry,
     Version,
+    is_watched,
     parameter_kinds,
     pointee_kinds,
     works_alone,
@@ -166,6 +167,7 @@ class Program:
                     parameters=kinds[0],
                     pointees=kinds[1],
                     any_block=works_alone(self.module, k),
+                    negatives=is_watched(self.module, k),
                 )
             )
         return replay_objects(self.oracle, {"thread": built}, entries, self.arguments, self.limit)

@@ -44,6 +44,7 @@ void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel
   else if (kind == "integers" && f.size() == 2) kernel->integers = f[1] == "yes";
   else if (kind == "noted" && f.size() == 2) kernel->noted = f[1];
   else if (kind == "blocks" && f.size() == 2) kernel->any_block = f[1] == "any";
+  else if (kind == "negatives" && f.size() == 2) kernel->negatives = f[1] == "yes";
   else m.fault = "unknown record: " + kind;
 }
 

@@ -37,6 +37,7 @@ struct Entry_of_kernel {
   std::vector<std::string> parameters, pointees; /* types of scalars and of pointers' elements, "-" for others */
   bool integers = false;
   bool any_block = false; /* blocks of other shapes may be tried */
+  bool negatives = false; /* so may negative scalars */
   std::string noted;      /* '1' for coverage points that are not required */
   const void *original = nullptr; /* its body, which a static kernel of this name in another file does not share */
   /* what happened so far */
@@ -45,7 +46,7 @@ struct Entry_of_kernel {
   std::set<std::string> skipped;
   std::vector<unsigned char> coverage;
   unsigned varied = 0;
-  bool lift_compared = false;
+  bool lift_compared = false; /* in a launch that changes memory */
   double slow = INFINITY; /* what an original took whose shadow did not end in time */
 };
 

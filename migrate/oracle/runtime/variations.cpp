@@ -17,6 +17,7 @@ Variations *current_variations = nullptr;
 namespace {
 constexpr uint64_t most_blocks = 200000;
 constexpr unsigned most_seconds = 20;
+constexpr unsigned negative_seconds = 3; /* for all variations with a negative scalar */
 constexpr double spare_seconds = 0.5; /* of the processor, for more data and scalars where all is covered already */
 
 uint64_t random_state = 0x853c49e6748fea9bull;
@@ -142,8 +143,10 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
   if (cheap) needed = list.size();
   add_data();
   add_scalars(slow ? 1 : 0, 7);
-  harmless = list.size();
+  special = list.size();
   add_special_floats();
+  negative = list.size();
+  if (kernel.negatives) add_negative_scalars();
 }
 
 void Variations::add_grids() {
@@ -194,7 +197,7 @@ void Variations::add_floats(const char *name, std::function<double(double)> chan
                   }});
 }
 
-/* Last: where two different NaNs meet, which one comes out is the compiler's choice. */
+/* Only while something is left to find: where two different NaNs meet, which one comes out is the compiler's choice. */
 void Variations::add_special_floats() { add_floats("special floats", special_float); }
 
 void Variations::add_data() {
@@ -217,15 +220,10 @@ void Variations::add_scalars(unsigned first, unsigned end) {
 void Variations::add_scalar(size_t i, unsigned choice) {
   const std::string kind = kernel.parameters[i];
   unsigned char *place = (unsigned char *)addresses[i];
-  const size_t width = scalars[i].size();
   const std::string name = "parameter " + std::to_string(i) + " = ";
   if (is_integer(kind)) {
-    int64_t value = 0;
-    std::memcpy(&value, scalars[i].data(), width);
-    if (kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
-    const int64_t others[] = {value / 2, value - 1, 1, 0, 2, value + 1, 3}, other = others[choice];
-    if (other < 0 || other == value) return;
-    list.push_back({name + std::to_string(other), dim3(0, 0, 0), [place, width, other] { std::memcpy(place, &other, width); }});
+    const int64_t value = integer(i), others[] = {value / 2, value - 1, 1, 0, 2, value + 1, 3};
+    if (others[choice] >= 0) add_integer(i, others[choice], false);
   } else if (kind == "b1" && choice == 0) {
     const unsigned char other = !scalars[i][0];
     list.push_back({name + (other ? "true" : "false"), dim3(0, 0, 0), [place, other] { *place = other; }});
@@ -237,6 +235,34 @@ void Variations::add_scalar(size_t i, unsigned choice) {
   }
 }
 
+int64_t Variations::integer(size_t i) const {
+  const size_t width = scalars[i].size();
+  int64_t value = 0;
+  std::memcpy(&value, scalars[i].data(), width);
+  if (kernel.parameters[i][0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
+  return value;
+}
+
+void Variations::add_integer(size_t i, int64_t other, bool negative) {
+  if (other == integer(i)) return;
+  unsigned char *place = (unsigned char *)addresses[i];
+  const size_t width = scalars[i].size();
+  list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
+                  [place, width, other] { std::memcpy(place, &other, width); }, dim3(0, 0, 0), negative});
+}
+
+/* `if (n < 0) return`: -1 and the value's own negative.  Most originals index memory with it, so these come last, with a
+ * short time for all, and count only where nothing leaves an array (Comparison::stays_inside). */
+void Variations::add_negative_scalars() {
+  for (unsigned choice = 0; choice < 2; ++choice)
+    for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i) {
+      const std::string &kind = kernel.parameters[i];
+      if (launch.kernel->fixed[i] || !is_integer(kind) || kind[0] == 'u') continue;
+      const int64_t value = integer(i), other = choice ? -value : -1;
+      if (other < 0 && (other != -1 || !choice)) add_integer(i, other, true);
+    }
+}
+
 /* Whether nothing is left that must be found: every required point passed, and the lift was compared at least once. */
 bool Variations::complete() const {
   for (size_t i = 0; i < kernel.coverage.size(); ++i)
@@ -244,16 +270,25 @@ bool Variations::complete() const {
   return kernel.lift_compared || !kernel.lifted.listed();
 }
 
+/* Whether the variation at hand runs: all that must, and more where there is time to spare. */
+bool Variations::is_due() const {
+  if (at < needed || !complete()) return true;
+  const double used = (double)std::clock() / CLOCKS_PER_SEC;
+  return !(at >= special && at < negative) && used + used / (double)std::max<size_t>(at, 1) <= spare_seconds;
+}
+
 bool Variations::next() {
   before.restore();
   for (size_t i = 0; i < addresses.size(); ++i) std::memcpy(addresses[i], scalars[i].data(), scalars[i].size());
-  ++at;
-  if (at >= list.size()) return false;
-  if (at >= needed && complete()) {
-    const double used = (double)std::clock() / CLOCKS_PER_SEC;
-    if (at >= harmless || used + used / (double)std::max<size_t>(at, 1) > spare_seconds) return false;
-  }
+  set_sticky_error(cudaSuccess); /* the original may have failed in the variation before */
+  do
+    if (++at >= list.size()) return false;
+  while (!is_due());
   list[at].apply();
+  if (list[at].negative) {
+    const unsigned left = alarm(0); /* its loops may take 2^32 turns: nothing but such variations is lost */
+    alarm(std::max(1u, std::min(left, negative_seconds)));
+  }
   return true;
 }
 

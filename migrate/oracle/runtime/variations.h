@@ -25,6 +25,7 @@ class Variations {
   Entry_of_kernel &entry() const { return kernel; }
   const char *name() const { return list[at].name.c_str(); }
   bool is_thorough() const { return list[at].grid.x != 0; } /* other threads run, not the same on other data */
+  bool is_negative() const { return list[at].negative; } /* a scalar that the program keeps at 0 or above is below */
   dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
   dim3 block(const Launch &launch) const { return list[at].block.x ? list[at].block : launch.block; }
   /* Puts memory and scalars back and applies the next variation; false where none is left. */
@@ -36,6 +37,7 @@ class Variations {
     dim3 grid{0, 0, 0}; /* x = 0: as launched */
     std::function<void()> apply;
     dim3 block{0, 0, 0};
+    bool negative = false;
   };
   void add_grids();
   void add_blocks();
@@ -46,7 +48,11 @@ class Variations {
   std::vector<Array> arrays() const;
   void add_scalars(unsigned first, unsigned end);
   void add_scalar(size_t parameter, unsigned choice);
+  void add_negative_scalars();
+  int64_t integer(size_t parameter) const;
+  void add_integer(size_t parameter, int64_t value, bool negative);
   bool complete() const;
+  bool is_due() const;
 
   Entry_of_kernel &kernel;
   const Launch &launch;
@@ -55,8 +61,8 @@ class Variations {
   std::vector<std::vector<unsigned char>> scalars;
   std::vector<Variation> list;
   size_t at = (size_t)-1;
-  size_t needed = 0;   /* the first so many run even where everything is covered */
-  size_t harmless = 0; /* up to here they run too where everything is covered, while there is time to spare */
+  size_t needed = 0; /* the first so many run even where everything is covered */
+  size_t special = 0, negative = 0; /* from here on special floats, and from here on negative scalars */
 };
 
 extern Variations *current_variations; /* in the child only */
