@@ -2,6 +2,11 @@
 
 (a + i * n)[j]      ->      a[i * n + j]
 address(a[i])[j]    ->      a[i + j]
+
+A parameter that points to rows becomes one that points to their elements:
+
+a: Ptr[Array[f32, 16]]      a: Ptr[f32]
+a[i][j]             ->      a[i * 16 + j]
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from tmigrate.tilelang.ir.types import I32, I64, ArrayType, PointerType
 def apply(lift: Lift) -> bool:
     """Rewrite every subscript whose base is a parameter with an offset."""
     changed = lift.rewrite(_rule)
+    changed = _flatten_rows(lift) or changed
     parameters = {p.name for p in lift.parameters}
     for it in walk(lift.body):
         if isinstance(it, Subscript) and isinstance(type_of(it.base), PointerType):
@@ -35,6 +41,44 @@ def apply(lift: Lift) -> bool:
         elif isinstance(it, PointerAdd | AddressOf):
             raise BlockedError("TM3004", "the address of an element is used as a value", it.location)
     return changed
+
+
+def _flatten_rows(lift: Lift) -> bool:
+    """Pointers to arrays become pointers to elements."""
+    rows = {p.name: made for p in lift.parameters if (made := _to_elements(p)) != p}
+    if not rows:
+        return False
+
+    def rule(it: Node) -> Node | None:
+        row = it.base if isinstance(it, Subscript) else None
+        if not isinstance(it, Subscript) or not isinstance(row, Subscript) or not isinstance(row.base, Var):
+            return None
+        made = rows.get(row.base.name)
+        return None if made is None else Subscript(made, (_flat(row, it),), location=it.location)
+
+    lift.rewrite(rule)
+    for it in walk(lift.body):
+        if isinstance(it, Var) and it.name in rows and it.type != rows[it.name].type:
+            raise BlockedError("TM3004", f"a row of {it.name} is used as a whole", it.location)
+    lift.parameters = tuple(rows.get(p.name, p) for p in lift.parameters)
+    return True
+
+
+def _to_elements(p: Var) -> Var:
+    if isinstance(p.type, PointerType) and isinstance(p.type.pointee, ArrayType):
+        return Var(p.name, PointerType(p.type.pointee.element, p.type.space))
+    return p
+
+
+def _flat(row: Subscript, it: Subscript) -> Expr:
+    """`i * 16 + j` of `a[i][j]`, in 64 bits as addresses are computed."""
+    array = type_of(row)
+    assert isinstance(array, ArrayType)
+    flat = converted(row.indices[0], I64)
+    for index, extent in zip(it.indices, array.shape, strict=True):
+        flat = Binary(BinaryOp.MUL, flat, Const(extent, I64))
+        flat = Binary(BinaryOp.ADD, flat, converted(index, I64))
+    return flat
 
 
 def _rule(it: Node) -> Node | None:

@@ -27,6 +27,7 @@ from tmigrate.tilelang.ir.types import (
     ScalarType,
     StructType,
     TensorType,
+    Type,
 )
 
 _SHIFTS = (0, -1, 1, -2, 2, -3)
@@ -329,7 +330,9 @@ def _rewrite(state: Tensors, plans: dict[str, Plan]) -> None:
     for p in lift.parameters:
         made = p
         if isinstance(p.type, PointerType):
-            assert isinstance(p.type.pointee, ScalarType | StructType)
+            if not isinstance(p.type.pointee, ScalarType | StructType):
+                what = f"{p.name} points to neither numbers nor structs"
+                raise BlockedError("TM3004", what, lift.function.location)
             made = Var(p.name, TensorType(p.type.pointee, state.shapes[p.name]))
         parameters[p.name] = made
 
@@ -343,7 +346,7 @@ def _rewrite(state: Tensors, plans: dict[str, Plan]) -> None:
                 "TM3006", f"an index of {e.base.name} does not split into dimensions", e.location
             )
         t = type_of(e.indices[0])
-        return with_fields(e, indices=tuple(to_expression(i, t) for i in indices))
+        return with_fields(e, indices=tuple(_as_index(i, t) for i in indices))
 
     body = ContextWalker(lift.body, visit).run(lift.facts)
 
@@ -352,6 +355,13 @@ def _rewrite(state: Tensors, plans: dict[str, Plan]) -> None:
 
     lift.body = rewrite_region(body, retype)  # type: ignore[assignment]
     lift.parameters = tuple(parameters[p.name] for p in lift.parameters)
+
+
+def _as_index(p: Polynomial, t: Type) -> Expr:
+    """An index of type t; a variable alone keeps its own type, which any index may have."""
+    ((monomial, number), *rest) = p.terms.items() or (((), 0),)
+    alone = not rest and number == 1 and len(monomial) == 1 and isinstance(monomial[0], Var)
+    return monomial[0] if alone else to_expression(p, t)
 
 
 __all__ = ["apply", "root_of"]

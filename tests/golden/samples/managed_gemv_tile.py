@@ -52,4 +52,4 @@ def gemv_transposed(  # managed_gemv.cu:33
     assume(gridDim.y * blockDim.y == 1)
     assume(gridDim.z * blockDim.z == 1)
     for col in parallel(range(cols)):  # managed_gemv.cu:37
-        y[col] = alpha * sum(A[u64(row), u64(col)] * x[row] for row in range(rows)) + beta * y[col]  # managed_gemv.cu:39
+        y[col] = alpha * sum(A[row, col] * x[row] for row in range(rows)) + beta * y[col]  # managed_gemv.cu:39

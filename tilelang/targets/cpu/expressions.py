@@ -51,7 +51,7 @@ from tmigrate.tilelang.ir.types import (
 )
 from tmigrate.tilelang.targets.cpu.literals import literal, string
 from tmigrate.tilelang.targets.cpu.lowering import LOWERING
-from tmigrate.tilelang.targets.cpu.names import c_type, declaration, identifier, variable_name
+from tmigrate.tilelang.targets.cpu.names import c_type, declaration, identifier, row_pointer, variable_name
 
 _ARITHMETIC = {BinaryOp.ADD: "+", BinaryOp.SUB: "-", BinaryOp.MUL: "*", BinaryOp.DIV: "/"}
 _BITWISE = {BinaryOp.AND: "&", BinaryOp.OR: "|", BinaryOp.XOR: "^"}
@@ -102,8 +102,8 @@ class Expressions:
             MakeStruct: self.make_struct,
             MakeArray: self.make_array,
             AddressOf: self.address_of,
-            PointerAdd: lambda e: f"({self.value(e.pointer)} + {self.value(e.offset)})",
-            PointerDifference: lambda e: f"((int64_t)({self.value(e.left)} - {self.value(e.right)}))",
+            PointerAdd: self.pointer_add,
+            PointerDifference: lambda e: f"((int64_t)({self.counted(e.left)} - {self.counted(e.right)}))",
             DynamicShared: lambda e: f"(({c_type(e.type)})tm_f->shared)",
             Call: self.call,
             Extent: self.extent,
@@ -248,6 +248,18 @@ class Expressions:
             return self.subscript(e)
         return self.value(e)
 
+    def counted(self, pointer: Expr) -> str:
+        """A pointer to count from in its pointees."""
+        t = type_of(pointer)
+        assert isinstance(t, PointerType)
+        return row_pointer(t, self.value(pointer))
+
+    def pointer_add(self, e: PointerAdd) -> str:
+        """`pointer + offset`."""
+        moved, t = f"({self.counted(e.pointer)} + {self.value(e.offset)})", e.type
+        rows = isinstance(t, PointerType) and isinstance(t.pointee, ArrayType)
+        return f"(({c_type(t)}){moved})" if rows else moved
+
     def subscript(self, e: Subscript) -> str:
         """`base[i][j]`; a tensor's indices are put together row-major."""
         base_type = type_of(e.base)
@@ -255,6 +267,8 @@ class Expressions:
         if isinstance(base_type, TensorType):
             assert isinstance(e.base, Var)
             return f"{base}[{self.linear_index(e)}]"
+        if isinstance(base_type, PointerType):
+            base = row_pointer(base_type, base)
         if isinstance(base_type, PointerType) and self.around.check:
             index = self.value(e.indices[0])
             return f"{base}[TM_CHECK_POINTER({base}, {index}, {place_in_source(e.location)})]"

@@ -95,6 +95,16 @@ def pointer_to_array(t: ArrayType, name: str) -> tuple[str, str]:
     return f"{spaced(element)}(*{name}){rest}", f"{spaced(element)}(*){rest}"
 
 
+def row_pointer(t: PointerType, text: str) -> str:
+    """A pointer value ready to be counted in its pointees: one to arrays is kept as one to their elements.
+
+    >>> from tmigrate.tilelang.ir.types import F32
+    >>> row_pointer(PointerType(ArrayType(F32, (3,))), "v_rows")
+    '((float (*)[3])v_rows)'
+    """
+    return f"(({declaration(t.pointee, '(*)')}){text})" if isinstance(t.pointee, ArrayType) else text
+
+
 def spaced(text: str) -> str:
     """The type with a blank before a name, none after a star."""
     return text if text.endswith("*") else text + " "

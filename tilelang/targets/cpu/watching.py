@@ -27,7 +27,7 @@ from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.structs import size_of
 from tmigrate.tilelang.ir.types import ArrayType, PointerType, TensorType
 from tmigrate.tilelang.targets.cpu.expressions import Expressions, place_in_source
-from tmigrate.tilelang.targets.cpu.names import c_type
+from tmigrate.tilelang.targets.cpu.names import c_type, row_pointer
 
 
 class WatchedExpressions(Expressions):
@@ -69,7 +69,7 @@ class WatchedExpressions(Expressions):
             index = f"(int64_t)({self.value(pointer.offset)}) + (int64_t)({index})"
             pointer = pointer.pointer
         where = f"{self.value(pointer)}, {index}, {size}, {self._whereabouts(e)}"
-        return f"(({c_type(t)})tm_watch_place(tm_f, {where}))"
+        return row_pointer(t, f"(({c_type(t)})tm_watch_place(tm_f, {where}))")
 
     def _whereabouts(self, e: Expr) -> str:
         """File and line, as C arguments."""
