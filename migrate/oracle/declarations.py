@@ -24,19 +24,25 @@ _QUALIFIERS = {
 _QUALIFIERS |= {"typename", "register", *MARKERS}
 _TYPES = {"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "auto"}
 _TYPES |= {"wchar_t", "char16_t", "char32_t", "__int128"}
+_NUMBERS = _TYPES - {"void", "auto"} | {"const", "size_t", "uchar", "ushort", "uint", "ulong", "std", "::"}
+_NUMBERS |= {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _ATTRIBUTES = {"__attribute__", "__attribute", "alignas", "__declspec"}
 _FUNCTION_TAILS = {"const", "noexcept", "override", "final", "mutable", "volatile", "try"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A kernel's parameter: its name (made up where it has none), and its declaration without a default."""
+    """A kernel's parameter: its name (made up where it has none), and its declaration without a default.
+
+    ``constant``: the tokens ``const`` of a number that is never changed, as in ``const unsigned int n``.
+    """
 
     name: str
     declaration: str
     pack: bool
     invented: bool
     type_end: int
+    constant: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,4 +303,7 @@ def _parameter(tokens: Sequence[Token], first: int, stop: int, number: int) -> P
     invented = name < 0
     spelled = f"tm_unnamed_{number}" if invented else tokens[name].text
     declaration = " ".join(token.text for token in tokens[first:stop])
-    return Parameter(spelled, declaration, pack, invented, tokens[stop - 1].end)
+    words = [i for i in range(first, stop) if i != name]
+    numeric = all(tokens[i].text in _NUMBERS for i in words)
+    constant = tuple(i for i in words if numeric and tokens[i].text == "const")
+    return Parameter(spelled, declaration, pack, invented, tokens[stop - 1].end, constant)

@@ -117,6 +117,8 @@ class _Rewriter:
         for parameter in found:
             if parameter.invented:
                 self._insert(parameter.type_end, f" {parameter.name}")
+            for word in parameter.constant:  # verification enters kernels again with other numbers
+                self._replace(word, word, "")
         self._body(body, end, found)
         if self._at_namespace(index) and not self._is_template(index):
             self._entry(self.tokens[end].end, self.tokens[opening - 1].text, found)

@@ -53,6 +53,24 @@ def test_kernel_body_becomes_a_closure() -> None:
     assert "Entry" not in result, "a template has no address to register"
 
 
+@pytest.mark.parametrize(
+    ("parameter", "kept"),
+    [
+        ("const int n", "int n"),
+        ("unsigned const n", "unsigned n"),
+        ("const std::size_t n", "std::size_t n"),
+        ("const float", "float tm_unnamed_0"),
+        ("const int *n", "const int *n"),
+        ("int *const n", "int *const n"),
+        ("const Shape n", "const Shape n"),  # its const functions may be others
+        ("const int (&n)[3]", "const int (&n)[3]"),
+    ],
+)
+def test_a_constant_number_may_be_entered_again_as_another(parameter: str, kept: str) -> None:
+    found = squeezed(f"__tm_global__ void k({parameter}) {{ }}").replace("( ", "(")
+    assert found.startswith(f"void k({kept}) {{")
+
+
 def test_kernel_declaration_only_loses_its_marker() -> None:
     assert squeezed("__tm_global__ void k(int *x, int n = 3);") == "void k(int *x, int n = 3);"
 

@@ -30,6 +30,8 @@ from tmigrate.tilelang.ir.expressions import (
     LogicalOp,
     NamedConst,
     Select,
+    Unary,
+    UnaryOp,
     Var,
     type_of,
 )
@@ -99,6 +101,14 @@ def insert_coverage(module: Module) -> tuple[Module, Points]:
             made.append(replace(function, name=copies.get(function.name, function.name), body=body))
         points[kernel.name] = tuple(found)
     return replace(module, functions=tuple(made)), points
+
+
+def _decided_choice(it: Node) -> Node | None:
+    """`a if True else b`, of a template argument, is `a`: no run can reach the other."""
+    outcome = decided(it.condition) if isinstance(it, Select) else None
+    if outcome is None or not isinstance(it, Select):
+        return None
+    return it.then if outcome else it.otherwise
 
 
 def _reached(kernel: Function, module: Module) -> list[Function]:
@@ -213,6 +223,7 @@ class _Inserter:
 
     def marked(self, it: N) -> N:
         """A statement or an expression with points at its conditional parts."""
+        it = rewrite(it, _decided_choice)
         roots = [e for e in walk(it) if isinstance(e, Logical)]
         self.implied = frozenset(e for root in roots for e in implied(root, {}))
         return rewrite(it, self.selected)
@@ -274,15 +285,29 @@ def _other_labels(function: Function) -> Iterator[Expr]:
 
 
 def decided(condition: Expr) -> bool | None:
-    """What a comparison with a literal gives for every value of its operand's type; None where it depends."""
+    """What a condition gives for every value of its operands' types; None where it depends.
+
+    `True`, of a template argument; `i32(c) > 255` for an unsigned char; `not` and `and` of such.
+    """
+    if isinstance(condition, Const | NamedConst) and isinstance(condition.value, bool):
+        return condition.value
+    if isinstance(condition, Unary) and condition.op is UnaryOp.NOT:
+        inner = decided(condition.operand)
+        return None if inner is None else not inner
+    if isinstance(condition, Logical):
+        outcomes = {decided(condition.left), decided(condition.right)}
+        dominant = condition.op is LogicalOp.OR
+        return dominant if dominant in outcomes else None if None in outcomes else not dominant
     if not isinstance(condition, Compare) or not isinstance(condition.right, Const | NamedConst):
         return None
     bounds, limit = _bounds(condition.left), condition.right.value
     if bounds is None or isinstance(limit, float):
         return None
-    outcomes = {_COMPARISONS[condition.op](value, limit) for value in bounds}
     if condition.op in (CompareOp.EQ, CompareOp.NE):
-        return condition.op is CompareOp.NE if not bounds[0] <= limit <= bounds[1] else None
+        if bounds[0] <= limit <= bounds[1] and bounds[0] != bounds[1]:
+            return None
+        return (bounds[0] == limit) is (condition.op is CompareOp.EQ)
+    outcomes = {_COMPARISONS[condition.op](value, limit) for value in bounds}
     return outcomes.pop() if len(outcomes) == 1 else None
 
 
@@ -303,6 +328,8 @@ def _bounds(e: Expr) -> tuple[int, int] | None:
     t = type_of(e)
     if not isinstance(t, ScalarType) or not t.is_integer:
         return None
+    if isinstance(e, Const | NamedConst):
+        return int(e.value), int(e.value)
     own = (-(1 << (t.bits - 1)), (1 << (t.bits - 1)) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
     inner = _bounds(e.operand) if isinstance(e, Cast) else None
     return inner if inner is not None and own[0] <= inner[0] and inner[1] <= own[1] else own

@@ -79,6 +79,19 @@ double special_float(double value) {
   }
 }
 
+void each_integer(const Array &a, const std::function<int64_t(int64_t)> &change) {
+  if (!is_integer(a.kind)) return;
+  for (size_t i = 0; i < a.count; ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, a.start + i * a.width, a.width);
+    const unsigned unused = 64 - 8 * (unsigned)a.width;
+    const bool whole = a.kind[0] == 'i' || a.width < 8 || bits >> 63 == 0; /* as int64_t, a large u64 is negative */
+    const int64_t value = a.kind[0] == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)(whole ? bits : bits / 2);
+    const int64_t other = change(value);
+    std::memcpy(a.start + i * a.width, &other, a.width);
+  }
+}
+
 /* Values that index memory stay valid: elements change places only. */
 void shuffle(const Array &a) {
   if (!is_integer(a.kind) || a.count < 2) return;
@@ -203,11 +216,22 @@ void Variations::add_special_floats() { add_floats("special floats", special_flo
 void Variations::add_data() {
   add_floats("random floats", [](double) { return 4 * uniform() - 2; });
   add_floats("negated floats", [](double x) { return -x; });
+  add_floats("zero floats", [](double) { return 0.0; });
   const std::vector<Array> arrays = this->arrays();
   if (std::any_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); }))
     list.push_back({"shuffled integers", dim3(0, 0, 0), [arrays] {
                       for (const Array &a : arrays) shuffle(a);
                     }});
+  add_integers("halved integers", arrays, [](int64_t x) { return x / 2; });
+  add_integers("zero integers", arrays, [](int64_t) { return 0; });
+}
+
+/* Of signed and unsigned arrays of integers, in place; what indexes memory stays valid for changes towards zero. */
+void Variations::add_integers(const char *name, const std::vector<Array> &arrays, std::function<int64_t(int64_t)> change) {
+  if (std::none_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); })) return;
+  list.push_back({name, dim3(0, 0, 0), [arrays, change] {
+                    for (const Array &a : arrays) each_integer(a, change);
+                  }});
 }
 
 /* Every scalar takes its first other value, the half, before any takes its second. */

@@ -44,6 +44,7 @@ class Variations {
   void add_block(const char *name, dim3 block);
   void add_data();
   void add_floats(const char *name, std::function<double(double)> change);
+  void add_integers(const char *name, const std::vector<Array> &arrays, std::function<int64_t(int64_t)> change);
   void add_special_floats();
   std::vector<Array> arrays() const;
   void add_scalars(unsigned first, unsigned end);
