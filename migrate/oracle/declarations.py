@@ -24,8 +24,6 @@ _QUALIFIERS = {
 _QUALIFIERS |= {"typename", "register", *MARKERS}
 _TYPES = {"void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "auto"}
 _TYPES |= {"wchar_t", "char16_t", "char32_t", "__int128"}
-_NUMBERS = _TYPES - {"void", "auto"} | {"const", "size_t", "uchar", "ushort", "uint", "ulong", "std", "::"}
-_NUMBERS |= {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _ATTRIBUTES = {"__attribute__", "__attribute", "alignas", "__declspec"}
 _FUNCTION_TAILS = {"const", "noexcept", "override", "final", "mutable", "volatile", "try"}
 
@@ -34,7 +32,7 @@ _FUNCTION_TAILS = {"const", "noexcept", "override", "final", "mutable", "volatil
 class Parameter:
     """A kernel's parameter: its name (made up where it has none), and its declaration without a default.
 
-    ``constant``: the tokens ``const`` of a number that is never changed, as in ``const unsigned int n``.
+    ``constant``: the tokens ``const`` of a value that is never changed, as in ``const unsigned int n``.
     """
 
     name: str
@@ -303,7 +301,21 @@ def _parameter(tokens: Sequence[Token], first: int, stop: int, number: int) -> P
     invented = name < 0
     spelled = f"tm_unnamed_{number}" if invented else tokens[name].text
     declaration = " ".join(token.text for token in tokens[first:stop])
-    words = [i for i in range(first, stop) if i != name]
-    numeric = all(tokens[i].text in _NUMBERS for i in words)
-    constant = tuple(i for i in words if numeric and tokens[i].text == "const")
+    constant = () if pack else _constant(tokens, first, stop)
     return Parameter(spelled, declaration, pack, invented, tokens[stop - 1].end, constant)
+
+
+def _constant(tokens: Sequence[Token], first: int, stop: int) -> tuple[int, ...]:
+    """The tokens ``const`` of a value: ``const int n``, ``Shape<int> const s``, but not ``const int *p``."""
+    found = []
+    position = first
+    while position < stop:
+        text = tokens[position].text
+        if text in ("*", "&", "&&", "[", "("):
+            return ()
+        if text == "<":
+            position = max(match_angles(tokens, position), position)
+        elif text == "const":
+            found.append(position)
+        position += 1
+    return tuple(found)

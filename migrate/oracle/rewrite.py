@@ -117,7 +117,7 @@ class _Rewriter:
         for parameter in found:
             if parameter.invented:
                 self._insert(parameter.type_end, f" {parameter.name}")
-            for word in parameter.constant:  # verification enters kernels again with other numbers
+            for word in parameter.constant:  # verification enters kernels again with other values
                 self._replace(word, word, "")
         self._body(body, end, found)
         if self._at_namespace(index) and not self._is_template(index):

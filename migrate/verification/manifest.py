@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from tmigrate.emission import called_functions
@@ -12,7 +13,10 @@ from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
     Call,
+    Compare,
+    Const,
     DynamicShared,
+    NamedConst,
     Reduce,
     ReduceOp,
     Subscript,
@@ -22,7 +26,7 @@ from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import Allocate
-from tmigrate.tilelang.ir.structs import Structs, definition_of
+from tmigrate.tilelang.ir.structs import Structs, definition_of, size_of
 from tmigrate.tilelang.ir.types import (
     VOID,
     ArrayType,
@@ -35,6 +39,9 @@ from tmigrate.tilelang.ir.types import (
     is_float,
 )
 from tmigrate.tilelang.passes.effects import root_variable
+
+_MOST_ELEMENTS = 16  # of an array in a struct
+_MOST_CONSTANTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,9 @@ class KernelEntry:
     pointees: tuple[str, ...] = ()
     integers: bool = False
     any_block: bool = False
-    negatives: bool = False
+    watched: bool = False
+    constants: tuple[int, ...] = ()
+    thresholds: tuple[float, ...] = ()
     noted: str = ""  # for each coverage byte 1 where it is not required
 
 
@@ -100,13 +109,50 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
         rows.append(("pointees", *kernel.pointees))
     rows.append(("integers", "yes" if kernel.integers else "no"))
     rows.append(("blocks", "any" if kernel.any_block else "same"))
-    rows.append(("negatives", "yes" if kernel.negatives else "no"))
+    rows.append(("watched", "yes" if kernel.watched else "no"))
+    if kernel.constants:
+        rows.append(("constants", *map(str, kernel.constants)))
+    if kernel.thresholds:
+        rows.append(("thresholds", *map(repr, kernel.thresholds)))
     return rows
 
 
-def parameter_kinds(function: Function) -> tuple[str, ...]:
-    """`f32`, `i32` ... for scalars, `-` for the rest, as the manifest wants them."""
-    return tuple(str(p.type) if isinstance(p.type, ScalarType) else "-" for p in function.parameters)
+def parameter_kinds(function: Function, structs: Structs) -> tuple[str, ...]:
+    """`f32`, `i32` ... for scalars, `0:i32 4:f32` for a struct of these, `-` for the rest."""
+    return tuple(_parameter_kind(p.type, structs) for p in function.parameters)
+
+
+def _parameter_kind(t: Type, structs: Structs) -> str:
+    if isinstance(t, StructType):
+        return " ".join(f"{offset}:{kind}" for offset, kind in _leaves(t, 0, structs)) or "-"
+    return str(t) if isinstance(t, ScalarType) else "-"
+
+
+def _leaves(t: Type, offset: int, structs: Structs) -> Iterator[tuple[int, ScalarType]]:
+    """The numbers in a value of this type, with their byte offsets."""
+    if isinstance(t, StructType):
+        for member in definition_of(t, structs).fields:
+            yield from _leaves(member.type, offset + member.offset, structs)
+    elif isinstance(t, ArrayType):
+        for k in range(min(t.count, _MOST_ELEMENTS)):
+            yield from _leaves(t.element, offset + k * size_of(t.element, structs), structs)
+    elif isinstance(t, ScalarType):
+        yield offset, t
+
+
+def compared_constants(module: Module, kernel: Function) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """What a kernel compares integers and floats with: values that reach both sides of its branches."""
+    integers: dict[int, None] = {}
+    floats: dict[float, None] = {}
+    for function in _reached(module, kernel):
+        for it in walk(function.body):
+            for side in (it.left, it.right) if isinstance(it, Compare) else ():
+                value = side.value if isinstance(side, Const | NamedConst) else None
+                if isinstance(value, float) and isfinite(value):
+                    floats[value] = None
+                elif type(value) is int and 3 < value < 2**31:
+                    integers[value] = None
+    return tuple(integers)[:_MOST_CONSTANTS], tuple(floats)[:_MOST_CONSTANTS]
 
 
 def pointee_kinds(function: Function, structs: Structs) -> tuple[str, ...]:

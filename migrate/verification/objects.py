@@ -21,6 +21,7 @@ from tmigrate.verification.manifest import (
     KernelEntry,
     ObjectEntry,
     Version,
+    compared_constants,
     exact_on_integers,
     is_watched,
     name_in_unit,
@@ -140,6 +141,7 @@ def write_objects(path: Path, *units: Converted) -> None:
 def _entry(thread: Function, converted: Converted) -> KernelEntry:
     lift = converted.lifts.get(thread.name)
     points = converted.thread.points(thread.name)
+    constants, thresholds = compared_constants(converted.module, thread)
     return KernelEntry(
         name_in_unit(thread.symbol, converted.thread.unit),
         thread=converted.thread.version(thread.name),
@@ -147,9 +149,11 @@ def _entry(thread: Function, converted: Converted) -> KernelEntry:
         lifted=converted.lifted.version(thread.name),
         coverage=len(points),
         noted="".join("1" if p.is_operand else "0" for p in points),
-        parameters=parameter_kinds(thread),
+        parameters=parameter_kinds(thread, converted.module.struct_table),
         pointees=pointee_kinds(thread, converted.module.struct_table),
         integers=lift is not None and exact_on_integers(thread) and exact_on_integers(lift),
         any_block=works_alone(converted.module, thread),
-        negatives=is_watched(converted.module, thread),
+        watched=is_watched(converted.module, thread),
+        constants=constants,
+        thresholds=thresholds,
     )

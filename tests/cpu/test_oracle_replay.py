@@ -308,7 +308,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, 
     assert done.returncode == 0, done.stderr
     built = build(folder / "varied.cu")
 
-    def runner(thread: str, negatives: str = "yes") -> dict[str, dict[str, Any]]:
+    def runner(thread: str, watched: str = "yes") -> dict[str, dict[str, Any]]:
         records = [
             ["tmigrate-manifest", "1"],
             ["object", "o", str(folder / "varied.so")],
@@ -318,7 +318,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, 
             ["coverage", "1"],  # never passed: everything is tried
             ["parameters", "-", "i32", "i32"],
             ["pointees", "i32", "-", "-"],
-            ["negatives", negatives],
+            ["watched", watched],
         ]
         path, report = folder / "manifest.txt", folder / "report.jsonl"
         path.write_text("".join("\t".join(record) + "\n" for record in records))

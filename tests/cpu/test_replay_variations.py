@@ -105,6 +105,54 @@ def test_negative_scalars_reach_branches(tmp_path: Path) -> None:
     assert only(verify(source)).code == "TM4101"
 
 
+MANY = """
+struct Mode {{ int kind; bool active; float scale; }};
+__global__ void k(const float *x, float *y, const int n, const Mode mode) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  {statement}
+  y[i] = v;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("if (!mode.active) v = 1;", id="a flag in a struct"),
+        pytest.param("if (mode.kind == 31) v = 1;", id="what the kernel compares with"),
+        pytest.param("if (n == 64) { if (mode.kind == 3) v = 1; }", id="two numbers at once"),
+        pytest.param("if (v > 1e6f) v = 1; else if (v < -2e6f) v = 2;", id="data beyond thresholds"),
+        pytest.param("if (((const unsigned char *)x)[4 * i + 3] == 0) v = 1;", id="zeros"),
+    ],
+)
+def test_branches_that_need_more_than_another_scalar(tmp_path: Path, statement: str) -> None:
+    """The program passes n = 128, {4, true, 1.0f} and numbers from 1 to 64.5."""
+    source = program(tmp_path, MANY.format(statement=statement))
+    source.write_text(source.read_text().replace("(x, y, n, 1)", "(x, y, n, Mode{4, true, 1.0f})"))
+    found = only(convert(source))
+    assert found.status.value == "verified", found.reason
+
+
+INTEGERS = """
+__global__ void k(const unsigned char *x, float *y, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 250 ? 1 : x[i] == 77 ? 2 : 3;
+}
+"""
+
+
+def test_other_integers_in_arrays(tmp_path: Path) -> None:
+    """The program's bytes are all zero."""
+    source = program(tmp_path, INTEGERS)
+    copy = "cudaMemcpy(x, h, sizeof h, cudaMemcpyHost"
+    text = source.read_text().replace(copy, "cudaMemset(x, 0, sizeof h); //")
+    source.write_text(text.replace("k<<<2, 64>>>(x,", "k<<<2, 64>>>((unsigned char *)x,"))
+    found = only(convert(source))
+    assert found.status.value == "verified", found.reason
+
+
 def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
     source = program(
         tmp_path,
@@ -112,11 +160,11 @@ def test_a_branch_that_nothing_reaches_is_named(tmp_path: Path) -> None:
         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "  if (i >= n) return;\n"
         "  y[i] = x[i];\n"
-        "  if (mode == 77777) y[i] = 5;\n"
+        "  if (mode * 7 == 77776) y[i] = 5;\n"
         "}",
     )
     found = only(convert(source))
-    line = 1 + next(i for i, t in enumerate(source.read_text().splitlines()) if "77777" in t)
+    line = 1 + next(i for i, t in enumerate(source.read_text().splitlines()) if "77776" in t)
     assert (found.status.value, found.code) == ("converted", "TM4103")
     assert found.reason is not None and f"line {line} (condition true)" in found.reason
 
@@ -127,7 +175,7 @@ def test_an_operand_with_one_value_only_is_noted(tmp_path: Path) -> None:
         tmp_path,
         "__global__ void k(const float *x, float *y, int n, int mode) {\n"
         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "  if (i < n && mode != 77777) y[i] = x[i];\n"
+        "  if (i < n && mode * 7 != 77776) y[i] = x[i];\n"
         "}",
     )
     assert only(convert(source)).status.value == "verified"

@@ -87,11 +87,11 @@ class LiftJudge:
             shadow=Version("shadow", self.shadow.kernels[lifted.name]),
             lifted=Version("lifted", built.kernels[lifted.name + suffix]),
             coverage=len(self.thread.points(lifted.name)),
-            parameters=parameter_kinds(thread),
+            parameters=parameter_kinds(thread, self.module.struct_table),
             pointees=pointee_kinds(thread, self.module.struct_table),
             integers=exact_on_integers(thread) and exact_on_integers(lifted),
             any_block=works_alone(self.module, thread),
-            negatives=is_watched(self.module, thread),
+            watched=is_watched(self.module, thread),
         )
         objects = {"thread": self.thread, "shadow": self.shadow, "lifted": built}
         program = self.program

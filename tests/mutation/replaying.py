@@ -158,7 +158,7 @@ class Program:
         for k in kernels:
             name = k.name + suffix
             version = Version("thread", built.kernels[name])
-            kinds = parameter_kinds(k), pointee_kinds(k, self.module.struct_table)
+            kinds = parameter_kinds(k, self.module.struct_table), pointee_kinds(k, self.module.struct_table)
             entries.append(
                 KernelEntry(
                     k.symbol,
@@ -167,7 +167,7 @@ class Program:
                     parameters=kinds[0],
                     pointees=kinds[1],
                     any_block=works_alone(self.module, k),
-                    negatives=is_watched(self.module, k),
+                    watched=is_watched(self.module, k),
                 )
             )
         return replay_objects(self.oracle, {"thread": built}, entries, self.arguments, self.limit)

@@ -247,11 +247,11 @@ def verdicts(source: Path, oracle: Built, module: Module, lifted: Module | None)
             KernelEntry(
                 k.symbol,
                 coverage=len(points[k.name]),
-                parameters=parameter_kinds(k),
+                parameters=parameter_kinds(k, module.struct_table),
                 pointees=pointee_kinds(k, module.struct_table),
                 integers=other is not None and exact_on_integers(k) and exact_on_integers(other),
                 any_block=works_alone(module, k),
-                negatives=is_watched(module, k),
+                watched=is_watched(module, k),
                 thread=versions.get("thread"),
                 shadow=versions.get("shadow"),
                 lifted=versions.get("lifted"),

@@ -44,7 +44,9 @@ void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel
   else if (kind == "integers" && f.size() == 2) kernel->integers = f[1] == "yes";
   else if (kind == "noted" && f.size() == 2) kernel->noted = f[1];
   else if (kind == "blocks" && f.size() == 2) kernel->any_block = f[1] == "any";
-  else if (kind == "negatives" && f.size() == 2) kernel->negatives = f[1] == "yes";
+  else if (kind == "watched" && f.size() == 2) kernel->watched = f[1] == "yes";
+  else if (kind == "constants") for (size_t i = 1; i < f.size(); ++i) kernel->constants.push_back(std::strtoll(f[i].c_str(), nullptr, 10));
+  else if (kind == "thresholds") for (size_t i = 1; i < f.size(); ++i) kernel->thresholds.push_back(std::strtod(f[i].c_str(), nullptr));
   else m.fault = "unknown record: " + kind;
 }
 

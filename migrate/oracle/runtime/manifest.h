@@ -37,7 +37,9 @@ struct Entry_of_kernel {
   std::vector<std::string> parameters, pointees; /* types of scalars and of pointers' elements, "-" for others */
   bool integers = false;
   bool any_block = false; /* blocks of other shapes may be tried */
-  bool negatives = false; /* so may negative scalars */
+  bool watched = false;   /* a watch sees each access outside of an array: launches may be tried that perhaps make one */
+  std::vector<long long> constants; /* that the kernel compares integers with */
+  std::vector<double> thresholds;   /* and floats */
   std::string noted;      /* '1' for coverage points that are not required */
   const void *original = nullptr; /* its body, which a static kernel of this name in another file does not share */
   /* what happened so far */

@@ -434,7 +434,7 @@ static bool dispatch_variation(const Launch &launch) {
   varied.grid = variations.grid(launch);
   varied.block = variations.block(launch);
   Comparison(variations.entry(), varied, variations.is_thorough(), variations.name(),
-             variations.is_negative()).run();
+             variations.is_doubtful()).run();
   if (variations.next()) return true;
   _exit(0);
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <sstream>
 
 namespace tm_oracle {
 
@@ -17,7 +18,8 @@ Variations *current_variations = nullptr;
 namespace {
 constexpr uint64_t most_blocks = 200000;
 constexpr unsigned most_seconds = 20;
-constexpr unsigned negative_seconds = 3; /* for all variations with a negative scalar */
+constexpr unsigned doubtful_seconds = 6; /* for all variations in which the original may read outside of its arrays */
+constexpr size_t most_leaves = 48;
 constexpr double spare_seconds = 0.5; /* of the processor, for more data and scalars where all is covered already */
 
 uint64_t random_state = 0x853c49e6748fea9bull;
@@ -149,6 +151,7 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
     const auto *bytes = (const unsigned char *)k.arguments[i];
     scalars.emplace_back(bytes, bytes + k.sizes[i]);
   }
+  add_leaves();
   const bool slow = entry.slow < INFINITY; /* a smaller launch is due first */
   if (slow) add_scalars(0, 1);
   add_grids();
@@ -158,8 +161,12 @@ Variations::Variations(Entry_of_kernel &entry, const Launch &l, const Snapshot &
   add_scalars(slow ? 1 : 0, 7);
   special = list.size();
   add_special_floats();
-  negative = list.size();
-  if (kernel.negatives) add_negative_scalars();
+  doubtful = list.size();
+  if (!kernel.watched) return;
+  add_resampled();
+  add_combinations();
+  add_constants();
+  add_negative_scalars();
 }
 
 void Variations::add_grids() {
@@ -222,34 +229,41 @@ void Variations::add_data() {
     list.push_back({"shuffled integers", dim3(0, 0, 0), [arrays] {
                       for (const Array &a : arrays) shuffle(a);
                     }});
-  add_integers("halved integers", arrays, [](int64_t x) { return x / 2; });
-  add_integers("zero integers", arrays, [](int64_t) { return 0; });
 }
 
-/* Of signed and unsigned arrays of integers, in place; what indexes memory stays valid for changes towards zero. */
-void Variations::add_integers(const char *name, const std::vector<Array> &arrays, std::function<int64_t(int64_t)> change) {
-  if (std::none_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); })) return;
-  list.push_back({name, dim3(0, 0, 0), [arrays, change] {
-                    for (const Array &a : arrays) each_integer(a, change);
-                  }});
+/* `0:i32 4:f32` are the numbers in a struct. */
+void Variations::add_leaves() {
+  for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i) {
+    if (launch.kernel->fixed[i]) continue;
+    const std::string &kind = kernel.parameters[i];
+    std::istringstream members(kind);
+    for (std::string member; members >> member && leaves.size() < most_leaves;) {
+      const size_t colon = member.find(':');
+      if (colon == std::string::npos) leaves.push_back({i, 0, kind});
+      else leaves.push_back({i, std::strtoul(member.c_str(), nullptr, 10), member.substr(colon + 1)});
+    }
+  }
 }
 
 /* Every scalar takes its first other value, the half, before any takes its second. */
 void Variations::add_scalars(unsigned first, unsigned end) {
   for (unsigned choice = first; choice < end; ++choice)
-    for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i)
-      if (!launch.kernel->fixed[i]) add_scalar(i, choice);
+    for (const Leaf &leaf : leaves)
+      if (kernel.parameters[leaf.parameter] == leaf.kind || choice < 2) add_scalar(leaf, choice);
 }
 
-void Variations::add_scalar(size_t i, unsigned choice) {
-  const std::string kind = kernel.parameters[i];
-  unsigned char *place = (unsigned char *)addresses[i];
-  const std::string name = "parameter " + std::to_string(i) + " = ";
+static std::string name_of(const Leaf &leaf) {
+  return "parameter " + std::to_string(leaf.parameter) + (leaf.offset ? "+" + std::to_string(leaf.offset) : "") + " = ";
+}
+
+void Variations::add_scalar(const Leaf &leaf, unsigned choice) {
+  unsigned char *place = place_of(leaf);
+  const std::string &kind = leaf.kind, name = name_of(leaf);
   if (is_integer(kind)) {
-    const int64_t value = integer(i), others[] = {value / 2, value - 1, 1, 0, 2, value + 1, 3};
-    if (others[choice] >= 0) add_integer(i, others[choice], false);
+    const int64_t value = integer(leaf), others[] = {value / 2, value - 1, 1, 0, 2, value + 1, 3};
+    if (others[choice] >= 0) add_integer(leaf, others[choice], false);
   } else if (kind == "b1" && choice == 0) {
-    const unsigned char other = !scalars[i][0];
+    const unsigned char other = !*place;
     list.push_back({name + (other ? "true" : "false"), dim3(0, 0, 0), [place, other] { *place = other; }});
   } else if (is_float(kind)) {
     const double value = get(place, kind), others[] = {1.1234567 * value + 0.3456789, -value, 0.0};
@@ -259,31 +273,106 @@ void Variations::add_scalar(size_t i, unsigned choice) {
   }
 }
 
-int64_t Variations::integer(size_t i) const {
-  const size_t width = scalars[i].size();
+int64_t Variations::integer(const Leaf &leaf) const {
+  const size_t width = width_of(leaf.kind);
   int64_t value = 0;
-  std::memcpy(&value, scalars[i].data(), width);
-  if (kernel.parameters[i][0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
+  std::memcpy(&value, scalars[leaf.parameter].data() + leaf.offset, width);
+  if (leaf.kind[0] == 'i' && width < 8) value = (int64_t)((uint64_t)value << (64 - 8 * width)) >> (64 - 8 * width);
   return value;
 }
 
-void Variations::add_integer(size_t i, int64_t other, bool negative) {
-  if (other == integer(i)) return;
-  unsigned char *place = (unsigned char *)addresses[i];
-  const size_t width = scalars[i].size();
-  list.push_back({"parameter " + std::to_string(i) + " = " + std::to_string(other), dim3(0, 0, 0),
-                  [place, width, other] { std::memcpy(place, &other, width); }, dim3(0, 0, 0), negative});
+void Variations::add_integer(const Leaf &leaf, int64_t other, bool doubtful) {
+  if (other == integer(leaf)) return;
+  unsigned char *place = place_of(leaf);
+  const size_t width = width_of(leaf.kind);
+  list.push_back({name_of(leaf) + std::to_string(other), dim3(0, 0, 0),
+                  [place, width, other] { std::memcpy(place, &other, width); }, dim3(0, 0, 0), doubtful});
 }
 
-/* `if (n < 0) return`: -1 and the value's own negative.  Most originals index memory with it, so these come last, with a
- * short time for all, and count only where nothing leaves an array (Comparison::stays_inside). */
+/* `if (mode == 77)`: what the kernel compares with. */
+void Variations::add_constants() {
+  for (long long constant : kernel.constants)
+    for (const Leaf &leaf : leaves)
+      if (is_integer(leaf.kind)) add_integer(leaf, constant, true);
+  const std::vector<double> thresholds = kernel.thresholds;
+  if (thresholds.empty()) return;
+  add_floats("floats around constants", [thresholds](double x) {
+    const double near = thresholds[draw() % thresholds.size()], sign = draw() % 4 ? 1 : -1;
+    switch (draw() % 6) {
+      case 0: return sign * near;
+      case 1: return sign * (near + uniform());
+      case 2: return sign * near * uniform();
+      case 3: return sign * near * (1 + 2 * uniform());
+      case 4: return sign * (near - uniform());
+      default: return x;
+    }
+  });
+  list.back().doubtful = true;
+}
+
+/* What an integer or a flag may be besides what it is. */
+std::vector<int64_t> Variations::choices(const Leaf &leaf) const {
+  if (leaf.kind == "b1") return {0, 1};
+  if (!is_integer(leaf.kind)) return {};
+  const int64_t value = integer(leaf);
+  std::vector<int64_t> found = {value / 2, value - 1, value + 1, 0, 1, 2, 3};
+  found.insert(found.end(), kernel.constants.begin(), kernel.constants.end());
+  found.erase(std::remove_if(found.begin(), found.end(), [](int64_t v) { return v < 0; }), found.end());
+  return found;
+}
+
+/* Several numbers at once: `if (last && count == 1)`. */
+void Variations::add_combinations() {
+  for (unsigned round = 0; round < 96; ++round) {
+    std::string name;
+    std::vector<std::pair<Leaf, int64_t>> changes;
+    for (const Leaf &leaf : leaves) {
+      const std::vector<int64_t> others = choices(leaf);
+      if (others.empty() || draw() % 2) continue;
+      changes.push_back({leaf, others[draw() % others.size()]});
+      name += (name.empty() ? "" : ", ") + name_of(leaf) + std::to_string(changes.back().second);
+    }
+    if (changes.size() < 2) continue;
+    list.push_back({name, dim3(0, 0, 0), [this, changes] {
+                      for (const auto &c : changes) std::memcpy(place_of(c.first), &c.second, c.first.kind == "b1" ? 1 : width_of(c.first.kind));
+                    }, dim3(0, 0, 0), true});
+  }
+}
+
+/* Integers in arrays: nearer to zero, any of those between the least and the greatest, any at all for bytes, and what
+ * the kernel compares with. */
+void Variations::add_resampled() {
+  const std::vector<Array> arrays = this->arrays();
+  if (std::none_of(arrays.begin(), arrays.end(), [](const Array &a) { return is_integer(a.kind); })) return;
+  auto each = [&](const char *name, std::function<void(const Array &)> change) {
+    list.push_back({name, dim3(0, 0, 0), [arrays, change] {
+                      for (const Array &a : arrays)
+                        if (is_integer(a.kind) && a.count) change(a);
+                    }, dim3(0, 0, 0), true});
+  };
+  each("zero integers", [](const Array &a) { each_integer(a, [](int64_t) { return 0; }); });
+  each("halved integers", [](const Array &a) { each_integer(a, [](int64_t x) { return x / 2; }); });
+  each("other integers", [](const Array &a) {
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    each_integer(a, [&](int64_t x) { return least = std::min(least, x), most = std::max(most, x), x; });
+    if (a.width == 1) least = a.kind[0] == 'i' ? -128 : 0, most = a.kind[0] == 'i' ? 127 : 255;
+    const uint64_t range = (uint64_t)most - (uint64_t)least + 1;
+    each_integer(a, [=](int64_t) { return (int64_t)((uint64_t)least + (range ? draw() % range : draw())); });
+  });
+  const std::vector<long long> constants = kernel.constants;
+  if (!constants.empty())
+    each("compared integers", [constants](const Array &a) {
+      each_integer(a, [&](int64_t x) { return draw() % 2 ? x : (int64_t)constants[draw() % constants.size()]; });
+    });
+}
+
+/* `if (n < 0) return`: -1 and the value's own negative. */
 void Variations::add_negative_scalars() {
   for (unsigned choice = 0; choice < 2; ++choice)
-    for (size_t i = 0; i < addresses.size() && i < kernel.parameters.size(); ++i) {
-      const std::string &kind = kernel.parameters[i];
-      if (launch.kernel->fixed[i] || !is_integer(kind) || kind[0] == 'u') continue;
-      const int64_t value = integer(i), other = choice ? -value : -1;
-      if (other < 0 && (other != -1 || !choice)) add_integer(i, other, true);
+    for (const Leaf &leaf : leaves) {
+      if (!is_integer(leaf.kind) || leaf.kind[0] == 'u') continue;
+      const int64_t value = integer(leaf), other = choice ? -value : -1;
+      if (other < 0 && (other != -1 || !choice)) add_integer(leaf, other, true);
     }
 }
 
@@ -298,7 +387,7 @@ bool Variations::complete() const {
 bool Variations::is_due() const {
   if (at < needed || !complete()) return true;
   const double used = (double)std::clock() / CLOCKS_PER_SEC;
-  return !(at >= special && at < negative) && used + used / (double)std::max<size_t>(at, 1) <= spare_seconds;
+  return !(at >= special && at < doubtful) && used + used / (double)std::max<size_t>(at, 1) <= spare_seconds;
 }
 
 bool Variations::next() {
@@ -309,9 +398,10 @@ bool Variations::next() {
     if (++at >= list.size()) return false;
   while (!is_due());
   list[at].apply();
-  if (list[at].negative) {
-    const unsigned left = alarm(0); /* its loops may take 2^32 turns: nothing but such variations is lost */
-    alarm(std::max(1u, std::min(left, negative_seconds)));
+  if (list[at].doubtful && !hurried) {
+    hurried = true;
+    const unsigned left = alarm(0); /* loops may take 2^32 turns: nothing but such variations is lost */
+    alarm(std::max(1u, std::min(left, doubtful_seconds)));
   }
   return true;
 }

@@ -18,6 +18,12 @@ struct Array {
   std::string kind;
 };
 
+/* A number among the parameters: a scalar, or a member of a struct. */
+struct Leaf {
+  size_t parameter = 0, offset = 0;
+  std::string kind;
+};
+
 class Variations {
  public:
   /* `cheap`: other grids are tried even where nothing is left to find. */
@@ -25,7 +31,7 @@ class Variations {
   Entry_of_kernel &entry() const { return kernel; }
   const char *name() const { return list[at].name.c_str(); }
   bool is_thorough() const { return list[at].grid.x != 0; } /* other threads run, not the same on other data */
-  bool is_negative() const { return list[at].negative; } /* a scalar that the program keeps at 0 or above is below */
+  bool is_doubtful() const { return list[at].doubtful; } /* the original may read outside of its arrays */
   dim3 grid(const Launch &launch) const { return list[at].grid.x ? list[at].grid : launch.grid; }
   dim3 block(const Launch &launch) const { return list[at].block.x ? list[at].block : launch.block; }
   /* Puts memory and scalars back and applies the next variation; false where none is left. */
@@ -37,21 +43,26 @@ class Variations {
     dim3 grid{0, 0, 0}; /* x = 0: as launched */
     std::function<void()> apply;
     dim3 block{0, 0, 0};
-    bool negative = false;
+    bool doubtful = false;
   };
   void add_grids();
   void add_blocks();
   void add_block(const char *name, dim3 block);
   void add_data();
   void add_floats(const char *name, std::function<double(double)> change);
-  void add_integers(const char *name, const std::vector<Array> &arrays, std::function<int64_t(int64_t)> change);
   void add_special_floats();
   std::vector<Array> arrays() const;
   void add_scalars(unsigned first, unsigned end);
-  void add_scalar(size_t parameter, unsigned choice);
+  void add_scalar(const Leaf &leaf, unsigned choice);
+  void add_constants();
+  void add_combinations();
+  void add_resampled();
   void add_negative_scalars();
-  int64_t integer(size_t parameter) const;
-  void add_integer(size_t parameter, int64_t value, bool negative);
+  void add_leaves();
+  std::vector<int64_t> choices(const Leaf &leaf) const;
+  int64_t integer(const Leaf &leaf) const;
+  void add_integer(const Leaf &leaf, int64_t value, bool doubtful);
+  unsigned char *place_of(const Leaf &leaf) const { return (unsigned char *)addresses[leaf.parameter] + leaf.offset; }
   bool complete() const;
   bool is_due() const;
 
@@ -60,10 +71,12 @@ class Variations {
   const Snapshot &before;
   std::vector<void *> addresses; /* of the parameters */
   std::vector<std::vector<unsigned char>> scalars;
+  std::vector<Leaf> leaves; /* the parameters that may change */
   std::vector<Variation> list;
   size_t at = (size_t)-1;
+  bool hurried = false; /* the time for doubtful launches runs */
   size_t needed = 0; /* the first so many run even where everything is covered */
-  size_t special = 0, negative = 0; /* from here on special floats, and from here on negative scalars */
+  size_t special = 0, doubtful = 0; /* from here on special floats, and from here on doubtful launches */
 };
 
 extern Variations *current_variations; /* in the child only */
