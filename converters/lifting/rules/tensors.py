@@ -121,7 +121,7 @@ def _check_leading(state: Tensors, p: Var, index: Polynomial, facts: Facts, acce
         )
     if not facts.prove(index):
         need = _least(state, index, facts)
-        if need is not None and scalars_only(need, state.lift.scalars) and _plausible(need):
+        if need is not None and scalars_only(need, state.lift.scalars) and need.value is None:
             state.lift.assume_nonnegative(need)
 
 
@@ -201,22 +201,34 @@ def _split(
         moved = remainder - stride * shift
         if facts.prove(moved) and facts.prove(stride - moved - 1):
             return quotient + shift, []
-    if not assume:
-        return None
+    for shift in _SHIFTS if assume else ():
+        needs = _needs(state, remainder - stride * shift, facts, stride)
+        if needs is not None:
+            return quotient + shift, needs
+    return None
+
+
+def _needs(state: Tensors, remainder: Polynomial, facts: Facts, stride: Polynomial) -> list[Polynomial] | None:
+    """What must be assumed for 0 <= remainder < stride; None where no assumption says it."""
     needs: list[Polynomial] = []
     for claim in (remainder, stride - remainder - 1):
         if facts.prove(claim):
             continue
         need = _least(state, claim, facts)
-        if need is None or not scalars_only(need, state.lift.scalars) or not _plausible(need):
+        if need is None or not scalars_only(need, state.lift.scalars) or not _plausible(need, stride):
             return None
         needs.append(need)
-    return quotient, needs
+    return needs
 
 
-def _plausible(need: Polynomial) -> bool:
-    """An assumption that can hold and says something: not a number."""
-    return need.value is None
+def _plausible(need: Polynomial, stride: Polynomial) -> bool:
+    """An assumption that can hold and says something: not a number, and no size is bound by a constant alone.
+
+    Of `i * N + (N - j - 2)` row `i + 1` and column `-j - 2` would assume that j counts to nothing; but `n <= 8`
+    is fine where rows have 8 elements.
+    """
+    sizes = [number for monomial, number in need.terms.items() if monomial]
+    return bool(sizes) and (stride.value is not None or max(sizes) > 0)
 
 
 def _least(state: Tensors, p: Polynomial, facts: Facts) -> Polynomial | None:
