@@ -255,14 +255,25 @@ def _product(m: Monomial, factor: int, t: Type) -> Expr:
 
 
 def converted(e: Expr, t: Type) -> Expr:
-    """`e` as type t."""
+    """`e` as type t; i32(i64(k)) is k, but i32(i8(k)) is not."""
     if type_of(e) == t:
         return e
     if isinstance(e, Const) and isinstance(e.value, int) and _integer(t):
         return Const(e.value, t)
-    if isinstance(e, Cast) and type_of(e.operand) == t:
+    if isinstance(e, Cast) and type_of(e.operand) == t and _holds(e.type, t):
         return e.operand
     return Cast(t, e)
+
+
+def _holds(wide: Type, narrow: Type) -> bool:
+    """Whether an integer type has all bits of another."""
+    return (
+        isinstance(wide, ScalarType)
+        and isinstance(narrow, ScalarType)
+        and wide.is_integer
+        and narrow.is_integer
+        and wide.bits >= narrow.bits
+    )
 
 
 def total(parts: Iterable[Polynomial]) -> Polynomial:

@@ -47,6 +47,12 @@ def assert_lifts(module: Module, expected: str) -> LiftResult:
     return result
 
 
+def test_a_narrow_index_stays_narrow() -> None:
+    """From 128 on, i8(i) is another number than i: further than the bounded check goes."""
+    module = module_of("n: i32, k: Ptr[i32]", f"i: i32 = {INDEX_X}\nif i < n:\n    k[i] = i32(i8(i)) + 5")
+    assert "k[i] = i32(i8(i)) + 5" in lifted(module)[1]
+
+
 def test_saxpy() -> None:
     module = module_of(
         "n: i32, a: f32, x: Ptr[f32], y: Ptr[f32]",
