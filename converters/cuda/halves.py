@@ -61,6 +61,8 @@ _FUNCTIONS = {
 _TO_INTEGER = {
     "__half2int_rn": "float_to_int_rn", "__half2int_rz": "float_to_int_rz",
     "__half2uint_rn": "float_to_uint_rn",
+    "__bfloat162int_rn": "float_to_int_rn", "__bfloat162int_rz": "float_to_int_rz",
+    "__bfloat162uint_rn": "float_to_uint_rn",
 }  # fmt: skip
 _LANES = {"low2half": "x", "high2half": "y", "low2bfloat16": "x", "high2bfloat16": "y"}
 _FROM_NUMBER = (
@@ -241,7 +243,7 @@ def _whole_pair(
     }  # fmt: skip
     if name in lanes:
         return [_lane(values[0], lane) for lane in lanes[name]]
-    if name in ("lows2half2", "highs2half2"):
+    if name in ("lows2half2", "highs2half2", "lows2bfloat162", "highs2bfloat162"):
         return [_lane(v, "x" if name[0] == "l" else "y") for v in values]
     return None
 

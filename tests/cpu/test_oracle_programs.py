@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tmigrate.api import convert
 from tmigrate.diagnostics import SourceError
 from tmigrate.oracle import Limits, RunResult, build, run
 
@@ -276,6 +277,39 @@ int main() { unsigned short *o, h[8]; cudaMalloc(&o, 16); k<<<1, 1>>>(o); cudaMe
 
 def test_sixteen_bit_floats_round_to_even(emulate: Runner) -> None:
     assert emulate(HALVES).stdout == "3c00 3c02 7c00 0 2 3f00 3f80 5 "
+
+
+BRAINS = r"""
+#include <cstdio>
+#include <cuda_bf16.h>
+__global__ void k(const __nv_bfloat162 *a, const __nv_bfloat162 *b, float *f, int *i, __nv_bfloat162 *o) {
+  f[0] = __low2float(a[0]), f[1] = __high2float(a[0]), f[2] = __low2bfloat16(a[0]), f[3] = __high2bfloat16(a[0]);
+  i[0] = __bfloat162int_rn(a[0].y), i[1] = __bfloat162int_rz(a[0].y), i[2] = __bfloat162uint_rn(a[0].x);
+  i[3] = __bfloat16_as_short(b[0].y) + (int)__bfloat162float(__short_as_bfloat16(0x4000));
+  o[0] = __low2bfloat162(a[0]), o[1] = __high2bfloat162(a[0]), o[2] = __lowhigh2highlow(a[0]);
+  o[3] = __lows2bfloat162(a[0], b[0]), o[4] = __highs2bfloat162(a[0], b[0]);
+}
+int main() {
+  __nv_bfloat162 *a, *b, *o; float *f; int *i;
+  cudaMallocManaged(&a, 4), cudaMallocManaged(&b, 4), cudaMallocManaged(&o, 20);
+  cudaMallocManaged(&f, 16), cudaMallocManaged(&i, 16);
+  a[0] = __floats2bfloat162_rn(1.5f, 2.75f), b[0] = __floats2bfloat162_rn(8, -4);
+  k<<<1, 1>>>(a, b, f, i, o);
+  cudaDeviceSynchronize();
+  for (int n = 0; n < 4; n++) printf("%g %d ", f[n], i[n]);
+  for (int n = 0; n < 5; n++) printf("%g %g ", __low2float(o[n]), __high2float(o[n]));
+}
+"""
+
+
+def test_parts_of_pairs_of_bfloats(emulate: Runner, tmp_path: Path) -> None:
+    """The headers' functions, on both sides: the original's, and what the front end makes of them."""
+    expected = "1.5 3 2.75 2 1.5 2 2.75 -16254 1.5 1.5 2.75 2.75 2.75 1.5 1.5 8 2.75 -4 "
+    assert emulate(BRAINS).stdout == expected
+    source = tmp_path / "brains.cu"
+    source.write_text(BRAINS)
+    (found,) = convert(source).kernels
+    assert found.status.value == "verified", found.reason
 
 
 GROUPS = r"""
