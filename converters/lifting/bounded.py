@@ -23,10 +23,19 @@ from tmigrate.tilelang.interpreter.fields import PrimeField, SmallNumbers
 from tmigrate.tilelang.interpreter.functions import Program
 from tmigrate.tilelang.interpreter.machine import Limits, Machine, Outcome, Size
 from tmigrate.tilelang.interpreter.memory import Buffer
-from tmigrate.tilelang.ir.expressions import Compare, Expr, LaunchIndex, NamedConst, Var
+from tmigrate.tilelang.ir.expressions import (
+    Compare,
+    CompareOp,
+    Const,
+    Expr,
+    LaunchIndex,
+    LaunchIndexKind,
+    NamedConst,
+    Var,
+)
 from tmigrate.tilelang.ir.module import Function, Level, Module
 from tmigrate.tilelang.ir.node import Node, walk
-from tmigrate.tilelang.ir.statements import Assume, For
+from tmigrate.tilelang.ir.statements import Assume, For, Stmt
 from tmigrate.tilelang.ir.structs import size_of
 from tmigrate.tilelang.ir.types import (
     B1,
@@ -37,6 +46,7 @@ from tmigrate.tilelang.ir.types import (
     TensorType,
     Type,
 )
+from tmigrate.tilelang.passes.coverage import stores
 
 STRUCTURES = ("permutation", "sorted", "small", "wide")  # wide: the whole range of the type, where sums wrap
 _VALUES = (3, 4, 5, 6, 7)
@@ -99,6 +109,7 @@ class Comparison:
     started: float = field(default_factory=time.monotonic)
     extent: int = _EXTENTS[0]
     any_launch: bool = False  # the assumptions may fail
+    changes: bool = False  # a run changed memory
 
     def left(self) -> float:
         """The time that is left."""
@@ -115,6 +126,17 @@ class Comparison:
         conditions = [s.condition for s in self.lifted.body if isinstance(s, Assume)]
         on_launch = [c for c in conditions if any(isinstance(it, LaunchIndex) for it in walk(c))]
         return on_launch, [c for c in conditions if c not in on_launch]
+
+    @cached_property
+    def fixed_blocks(self) -> dict[int, int]:
+        """The block sizes that the lifted version asks for by number, by axis: `assume(blockDim.x == 32)`."""
+        found: dict[int, int] = {}
+        for c in self.conditions[0]:
+            if not isinstance(c, Compare) or c.op is not CompareOp.EQ or not isinstance(c.right, Const):
+                continue
+            if isinstance(c.left, LaunchIndex) and c.left.kind is LaunchIndexKind.BLOCK_SIZE:
+                found[c.left.axis] = int(c.right.value)
+        return found
 
     def compile(self, arithmetic: Arithmetic, constants: Mapping[str, int]) -> tuple[Program, Program]:
         module = self.module
@@ -179,6 +201,8 @@ def check(
         done.append(str(sizes))
         structures += [s for s in valid if s not in structures]
     taken = time.monotonic() - job.started
+    if done and not job.changes and any(stores(s) for s in walk(original.body) if isinstance(s, Stmt)):
+        reason, done = reason or "no size that was tried changes memory", []
     if reason and (reason == "time" or not done):
         return BoundedResult("unchecked", tuple(done), tuple(structures), "", reason, taken)
     return BoundedResult("checked", tuple(done), tuple(structures), "", "", taken)
@@ -231,6 +255,9 @@ def _run_once(
                 raise Invalid("integers from the whole range steer a loop")
             raise TimeoutError
         results.append((outcome, memory))
+    if not job.changes and results[1][0].fault is None:
+        untouched = _memory(job, sizes, programs[0].arithmetic, structure, seed)
+        job.changes = any(results[0][1][name].cells != it.cells for name, it in untouched.items())
     _compare(job, sizes, structure, *results)
 
 
@@ -278,9 +305,10 @@ def _choose(job: Comparison, draw: random.Random, number: int) -> Sizes | None:
     on_launch, on_scalars = job.conditions
     scalars = [p for p in job.original.parameters if isinstance(p.type, ScalarType)]
     test = _tester(job, on_scalars)
+    fixed = max(job.fixed_blocks.values(), default=0)
     for attempt in range(_DRAWS):
         constants = _constants(draw, job.constants)
-        values = {p.name: _scalar(draw, p.type, attempt) for p in scalars}
+        values = {p.name: _scalar(draw, p.type, attempt, fixed) for p in scalars}
         if not test(constants, values):
             continue
         launch = _launch(job, on_launch, constants, values, draw, number)
@@ -370,8 +398,11 @@ def _constants(draw: random.Random, names: list[NamedConst]) -> dict[str, int]:
     return {c.name: pool[k] for k, c in enumerate(names)}
 
 
-def _scalar(draw: random.Random, t: Type, attempt: int) -> Any:
+def _scalar(draw: random.Random, t: Type, attempt: int, fixed: int = 0) -> Any:
+    """A small number; where the source fixes a larger block, every other one reaches into the next blocks."""
     assert isinstance(t, ScalarType)
+    if fixed > max(_BLOCKS) and t.is_integer and draw.random() < 0.5:
+        return draw.randrange(fixed + 1, 3 * fixed)
     if t == B1:
         return draw.random() < 0.5
     if t.is_float:
@@ -428,7 +459,10 @@ def _launch(
         program = Program(module, function, SmallNumbers(0), constants)
         bound = all(isinstance(s.condition, Compare) and s.condition.op.value == "==" for s in mine)
         arguments = [values[p.name] for p in parameters]
-        for d, g in itertools.product([1, *blocks] if bound else blocks, range(1, 12)):
+        sizes = [1, *blocks] if bound else blocks
+        if axis in job.fixed_blocks:
+            sizes = [job.fixed_blocks[axis]]
+        for d, g in itertools.product(sizes, range(1, 12)):
             grid[axis], block[axis] = g, d
             fault = Machine().launch(program, _size(grid), _size(block), arguments).fault
             if fault is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from tmigrate.converters.lifting.polynomials import always, to_polynomial
 from tmigrate.settings import KernelSettings
 from tmigrate.tilelang.interpreter.functions import reachable
-from tmigrate.tilelang.ir.expressions import LaunchIndex, LaunchIndexKind
+from tmigrate.tilelang.ir.expressions import Binary, BinaryOp, LaunchIndex, LaunchIndexKind
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
 from tmigrate.tilelang.ir.statements import Allocate
-from tmigrate.tilelang.ir.types import ArrayType, Space
+from tmigrate.tilelang.ir.types import ArrayType, Space, is_integer
 from tmigrate.verification.probing import Size
 
 _BLOCKS = 3  # blocks an axis; the last one is ragged
@@ -38,8 +39,37 @@ class Shapes:
             if isinstance(c.value, int)
             and any(word in c.name.upper() for word in ("BLOCK", "TILE", "THREAD"))
         ]
-        candidates = [settings.block] if settings.block else [*blocks, *self._candidates(hints)]
+        fitting = self._fitting([*blocks, *self._candidates(hints)])
+        candidates = [settings.block] if settings.block else [*blocks, *fitting]
         self.blocks = tuple(dict.fromkeys(b for b in candidates if 1 <= b[0] * b[1] * b[2] <= _LARGEST_BLOCK))
+
+    def _fitting(self, candidates: Sequence[Size]) -> Iterator[Size]:
+        """Blocks that do not overlap where the source fixes how far apart they are, this distance first.
+
+        `blockIdx.x * 32 + threadIdx.x`: in blocks of 64, two threads would have each index.
+        """
+        apart = self._distances()
+        if apart and candidates:
+            widest = dict(enumerate(candidates[0])) | apart
+            yield _placed(widest)
+        yield from (b for b in candidates if all(b[axis] <= width for axis, width in apart.items()))
+
+    def _distances(self) -> dict[int, int]:
+        """The least constant that a block index is multiplied by where a thread's is added, by axis."""
+        found: dict[int, int] = {}
+        for it in (it for f in self.functions for it in walk(f.body) if isinstance(it, Binary)):
+            if it.op is not BinaryOp.ADD or not is_integer(it.type):
+                continue
+            p = to_polynomial(it, always)
+            for axis in range(3):
+                block, thread = (
+                    p.coefficient(LaunchIndex(kind, axis)).value
+                    for kind in (LaunchIndexKind.BLOCK, LaunchIndexKind.THREAD)
+                )
+                if block and thread and block > thread > 0:
+                    width = block // thread
+                    found[axis] = min(width, found.get(axis, width))
+        return found
 
     def _candidates(self, hints: Sequence[int]) -> Iterator[Size]:
         shared = list(self._shared_shapes())

@@ -13,6 +13,8 @@ from tmigrate.tilelang.ir.expressions import (
     Binary,
     BinaryOp,
     Cast,
+    Compare,
+    CompareOp,
     Const,
     Expr,
     NamedConst,
@@ -270,3 +272,39 @@ def test_a_lift_that_is_wrong_for_negative_parameters_fails() -> None:
     kept = [s for s in lifted.body if not (isinstance(s, Assume) and Var("first", I32) in walk(s.condition))]
     assert len(kept) == len(lifted.body) - 1
     assert check(module, original, replace(lifted, body=tuple(kept))).status == "failed"
+
+
+FIXED = parse_module(
+    '''
+@tile_kernel(level="thread")
+def fixed(n: i32, x: Ptr[f32], y: Ptr[f32]):
+    i: i32 = i32(blockIdx.x * 32 + threadIdx.x)
+    if i < n:
+        y[i] = 2.0 * x[i]
+'''
+)
+
+
+def test_block_sizes_that_the_source_fixes_are_used() -> None:
+    """In several blocks, too: a lift that mistakes their distance is wrong from the second one on."""
+    original = FIXED.kernels[0]
+    lifted = lift(FIXED, original).function
+    assert lifted is not None
+    result = check(FIXED, original, lifted)
+    assert result.status == "checked" and any("3x1x1 blocks of 32x1x1" in it for it in result.sizes), result
+
+    def shorter(it: Node) -> Node | None:
+        return with_fields(it, stop=Const(32, I32)) if isinstance(it, For) else None
+
+    wrong = replace(lifted, body=rewrite_region(lifted.body, shorter))  # type: ignore[arg-type]
+    assert check(FIXED, original, wrong).status == "failed"
+
+
+def test_sizes_at_which_nothing_happens_show_nothing() -> None:
+    """A lift that assumes `n <= 0` agrees wherever it may run."""
+    original = FIXED.kernels[0]
+    lifted = lift(FIXED, original).function
+    assert lifted is not None
+    nothing = Assume(Compare(CompareOp.LE, Var("n", I32), Const(0, I32)))
+    result = check(FIXED, original, replace(lifted, body=(nothing, *lifted.body)))
+    assert (result.status, result.reason) == ("unchecked", "no size that was tried changes memory")

@@ -221,6 +221,23 @@ if i < n:
     assert "x[i, n - k - 2] = x[i, n - k - 3]" in text
 
 
+def test_a_row_of_constant_length_is_walked_from_its_end() -> None:
+    """Row `i + 1` and column `-k - 2` have the same address, and would assume that there is nothing to do."""
+    module = module_of(
+        "n: i32, x: Ptr[f32]",
+        f"""
+i: i32 = {INDEX_X}
+if i < n:
+    for k in range(n - 2):
+        x[i * N + (N - k - 2)] = x[i * N + (N - 2 - k - 1)]
+""",
+        constants="N: i32 = 16\n",
+    )
+    _, text = lifted(module)
+    assert "assume(n <= N)" in text
+    assert "x[i, N - k - 2] = x[i, N - k - 3]" in text
+
+
 def test_condition_at_the_access_proves_the_index() -> None:
     """`i - 1` is a row only where i != 0."""
     module = module_of(

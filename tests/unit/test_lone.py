@@ -108,6 +108,17 @@ def k(n: i32, x: Ptr[f32], y: Ptr[f32]):
     assert blocks and all(x <= 13 and y == 12 for x, y, _ in blocks)
 
 
+def test_blocks_are_as_far_apart_as_the_source_has_them() -> None:
+    """In wider blocks two threads would store to one place: a race, which the original is not blamed for."""
+    fixed = parse_module(
+        '@tile_kernel(level="thread", symbol="k")\ndef k(n: i32, y: Ptr[f32]):\n'
+        "    i: i32 = i32(blockIdx.x * 48 + threadIdx.x)\n    if i < n:\n        y[i] = 1.0\n",
+        "m",
+    )
+    widths = [it.case.block[0] for it in search(fixed).launches]
+    assert widths[0] == 48 and max(widths) == 48 and min(widths) < 48
+
+
 def test_struct_members_are_filled() -> None:
     text = """
 @tile_struct

@@ -169,7 +169,7 @@ class _Inserter:
         if isinstance(s, Comment | Allocate | Break):
             return [s]
         changed = self.marked(s)
-        return [self.cover(PointKind.STORE, s.location), changed] if _stores(s) else [changed]
+        return [self.cover(PointKind.STORE, s.location), changed] if stores(s) else [changed]
 
     def branch(self, s: If) -> list[Stmt]:
         """Both arms begin with a point; an arm that the operands' types rule out has none.
@@ -335,7 +335,8 @@ def _bounds(e: Expr) -> tuple[int, int] | None:
     return inner if inner is not None and own[0] <= inner[0] and inner[1] <= own[1] else own
 
 
-def _stores(s: Stmt) -> bool:
+def stores(s: Stmt) -> bool:
+    """Whether a statement stores to memory: an assignment to an element, or an atomic."""
     if isinstance(s, Assign) and not isinstance(s.target, Var):
         return True
     value = getattr(s, "value", None)

@@ -208,7 +208,9 @@ def _split(
     return None
 
 
-def _needs(state: Tensors, remainder: Polynomial, facts: Facts, stride: Polynomial) -> list[Polynomial] | None:
+def _needs(
+    state: Tensors, remainder: Polynomial, facts: Facts, stride: Polynomial
+) -> list[Polynomial] | None:
     """What must be assumed for 0 <= remainder < stride; None where no assumption says it."""
     needs: list[Polynomial] = []
     for claim in (remainder, stride - remainder - 1):
@@ -224,8 +226,8 @@ def _needs(state: Tensors, remainder: Polynomial, facts: Facts, stride: Polynomi
 def _plausible(need: Polynomial, stride: Polynomial) -> bool:
     """An assumption that can hold and says something: not a number, and no size is bound by a constant alone.
 
-    Of `i * N + (N - j - 2)` row `i + 1` and column `-j - 2` would assume that j counts to nothing; but `n <= 8`
-    is fine where rows have 8 elements.
+    Of `i * N + (N - j - 2)` row `i + 1` and column `-j - 2` would assume that j counts to nothing; but
+    `n <= 8` is fine where rows have 8 elements.
     """
     sizes = [number for monomial, number in need.terms.items() if monomial]
     return bool(sizes) and (stride.value is not None or max(sizes) > 0)
