@@ -32,9 +32,26 @@ def convert(
     outputs could not be written.
     """
     inputs = find_programs(paths, options.include_folders)
+    _refuse_one_place(inputs, options)
     for folder in {options.output_folder(Path(found.path)) for found in inputs if found.fault is None}:
         check_writable(folder)
     return _for_each(inputs, "tmigrate.conversion:convert_file", options, listener)
+
+
+def _refuse_one_place(inputs: Sequence[Input], options: ConvertOptions) -> None:
+    """Outputs are called after their input: those of a/k.cu and b/k.cu in one folder would be the same."""
+    places: dict[Path, str] = {}
+    faults = []
+    remedy = "convert them one by one, each with its own -o"
+    for entry in inputs:
+        source = Path(entry.path)
+        place = options.output_folder(source) / f"{source.stem}_tile.py"
+        other = places.setdefault(place, entry.path)
+        if other != entry.path:
+            message = f"'{other}' and '{entry.path}' would both be written to '{place}'"
+            faults.append(Diagnostic("TM5010", message, remedy=remedy))
+    if faults:
+        raise UsageError(faults)
 
 
 def verify(

@@ -172,6 +172,20 @@ def test_run_takes_one_program(conversion: Conversion, capsys: pytest.CaptureFix
     assert [path for path, _ in conversion.calls] == ["l.cu", "k.cu"]
 
 
+def test_two_inputs_of_one_name_do_not_share_a_folder(
+    conversion: Conversion, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second's outputs would replace the first's."""
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        (Path(folder) / "k.cu").write_text("__global__ void k() {}\n")
+    assert call("convert", "a", "b", "-o", "out") == 2
+    told = "TM5010: 'a/k.cu' and 'b/k.cu' would both be written to 'out/k_tile.py'"
+    assert told in capsys.readouterr().err
+    assert not conversion.calls and not Path("out").exists()
+    assert call("convert", "a", "b") == 0 and len(conversion.calls) == 2
+
+
 def test_a_slow_step_is_told_in_a_log_too(
     conversion: Conversion, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
