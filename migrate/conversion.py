@@ -117,10 +117,9 @@ def run_files(inputs: Sequence[Input], options: ConvertOptions) -> int:
 
 @with_settings
 def _plan_to_run(path: Path, options: ConvertOptions) -> Plan:
-    plan = plan_file(path, options)
-    if plan.parsed and any(file.exists() for file in kernel_files(path, options)):
-        return from_disk(plan, options)
-    return plan
+    written = any(file.exists() for file in kernel_files(path, options))
+    plan = plan_file(path, options, lift=not written)
+    return from_disk(plan, options) if plan.parsed and written else plan
 
 
 def _judge(plan: Plan, options: ConvertOptions) -> tuple[Plan, Mapping[str, Judged]]:

@@ -92,8 +92,11 @@ class Plan:
         return replace(self, module=replace(self.module, functions=functions), kernels=kernels)
 
 
-def plan_file(path: Path, options: ConvertOptions) -> Plan:
-    """Parse, convert to thread level, lift, and check each lift on small sizes."""
+def plan_file(path: Path, options: ConvertOptions, *, lift: bool = True) -> Plan:
+    """Parse, convert to thread level, lift, and check each lift on small sizes.
+
+    Without `lift` kernels stay at thread level: where NAME_tile.py on the disk has the lifted ones.
+    """
     from tmigrate.converters.cuda import convert_source
 
     result = convert_source(path, front_end_options(path, options))
@@ -109,7 +112,9 @@ def plan_file(path: Path, options: ConvertOptions) -> Plan:
             lines_before=record.source_lines,
             definition=record.definition,
         )
-        kernels.append(planned if function is None else _with_lift(planned, result.module, function))
+        if function is not None and lift:
+            planned = _with_lift(planned, result.module, function)
+        kernels.append(planned)
     parsed = not any(d.severity is Severity.ERROR for d in result.diagnostics)
     return Plan(path, result.module, tuple(kernels), tuple(result.diagnostics), parsed)
 
