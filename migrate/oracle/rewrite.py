@@ -8,7 +8,8 @@ KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature
          ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(unit, ..., a, n); }``
          (and begins again while that asks for it, with the parameters as they are then)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
-SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it
+SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it,
+         outside of functions one with a registrar
 DYNAMIC  ``extern __shared__ T s[];`` becomes a reference to the arena of dynamic shared memory
 VARIABLE ``__device__ T v;`` (and constant, managed) stays, followed by a registrar of its address and name
 DROP     other markers go: on functions, in lambdas, ``__noinline__`` outside an attribute
@@ -241,6 +242,12 @@ class _Rewriter:
         for declarator in found:
             self.number += 1
             state = f"tm_shared_{self.number}"
+            if self._at_namespace(index):
+                statements.append(
+                    f" static ::tm_oracle::SharedOutside {state}"
+                    f"((void *)&{declarator.name}, sizeof({declarator.name}));"
+                )
+                continue
             statements.append(
                 f" static ::tm_oracle::Shared {state};"
                 f" ::tm_oracle::shared({state}, (void *)&{declarator.name}, sizeof({declarator.name}));"

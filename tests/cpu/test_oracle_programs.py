@@ -312,6 +312,45 @@ def test_parts_of_pairs_of_bfloats(emulate: Runner, tmp_path: Path) -> None:
     assert found.status.value == "verified", found.reason
 
 
+OUTSIDE = r"""
+#include <cstdio>
+#include <cuda_runtime.h>
+__shared__ float tile[64], more;
+__shared__ int unset;
+namespace inner { static __shared__ int pair[2][2]; }
+__global__ void k(const float *a, float *b, int n) {
+  int t = threadIdx.x, i = blockIdx.x * 64 + t;
+  tile[t] = i < n ? a[i] : 0;
+  if (t == 0) more = 0.5f, inner::pair[1][0] = n;
+  __syncthreads();
+  if (i < inner::pair[1][0]) b[i] = tile[63 - t] + more;
+}
+__global__ void fresh(int *o) { o[blockIdx.x] = unset; unset = 1; }
+int main(int argc, char **argv) {
+  const int n = 100;
+  float *a, *b; int *o;
+  cudaMallocManaged(&a, n * 4), cudaMallocManaged(&b, n * 4), cudaMallocManaged(&o, 8);
+  for (int i = 0; i < n; ++i) a[i] = i;
+  k<<<2, 64>>>(a, b, n);
+  cudaDeviceSynchronize();
+  printf("%g %g %g ", b[0], b[63], b[99]);
+  if (argc > 1) fresh<<<2, 1>>>(o), cudaDeviceSynchronize(), printf("%d", o[0] == o[1]);
+}
+"""
+
+
+def test_shared_variables_outside_of_functions(emulate: Runner, tmp_path: Path) -> None:
+    """Each block has its own, which nothing has written when it begins."""
+    assert emulate(OUTSIDE).stdout == "63.5 0.5 92.5 "
+    assert emulate(OUTSIDE, "x").stdout == "63.5 0.5 92.5 1"
+    (report,) = emulate(OUTSIDE, "x", mode="check").reports
+    assert report.kind == "uninitialised" and report.place.location.line == 14
+    source = tmp_path / "outside.cu"
+    source.write_text(OUTSIDE)
+    found = {k.name: k for k in convert(source).kernels}["k"]
+    assert found.status.value == "verified", found.reason
+
+
 GROUPS = r"""
 #include <cooperative_groups.h>
 #include <cstdio>

@@ -62,6 +62,10 @@ __attribute__((no_sanitize("thread"), noinline))
 inline void shared(Shared &state, void *address, size_t size) {
   if (__builtin_expect(state.block != block_serial, 0)) enter_shared(state, address, size);
 }
+/* One outside of functions: filled when a block begins. */
+struct SharedOutside {
+  SharedOutside(void *address, size_t size);
+};
 }  // namespace tm_oracle
 
 extern "C" unsigned char tm_dynamic_shared[];

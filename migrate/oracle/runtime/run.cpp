@@ -97,6 +97,7 @@ Place here(const void *site) {
 void end_launch(cudaError_t) { std::abort(); }
 bool on_thread_stack(const void *) { return false; }
 void enter_shared(Shared &, void *, size_t) {}
+SharedOutside::SharedOutside(void *, size_t) {}
 
 }  // namespace tm_oracle
 

@@ -195,11 +195,24 @@ void end_launch(cudaError_t error) {
   siglongjmp(end_point, 1);
 }
 
-void enter_shared(Shared &state, void *address, size_t size) {
-  state.block = block_serial;
+namespace {
+void fill_shared(void *address, size_t size) {
   std::memset(address, shared_fill, size);
   checker::shared_entered(address, size);
 }
+
+std::vector<std::pair<void *, size_t>> &shared_outside() {
+  static std::vector<std::pair<void *, size_t>> list;
+  return list;
+}
+}  // namespace
+
+void enter_shared(Shared &state, void *address, size_t size) {
+  state.block = block_serial;
+  fill_shared(address, size);
+}
+
+SharedOutside::SharedOutside(void *address, size_t size) { shared_outside().emplace_back(address, size); }
 
 namespace {
 void permute(uint16_t *order, unsigned count) {
@@ -239,6 +252,7 @@ void begin_block(unsigned number) {
   if (seed != 0) permute(b.order, b.count);
   if (running->shared) std::memset(tm_dynamic_shared, shared_fill, running->shared);
   checker::block_begins();
+  for (const auto &variable : shared_outside()) fill_shared(variable.first, variable.second);
 }
 
 void prepare(const Launch &launch) {
