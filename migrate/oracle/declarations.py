@@ -32,7 +32,8 @@ _FUNCTION_TAILS = {"const", "noexcept", "override", "final", "mutable", "volatil
 class Parameter:
     """A kernel's parameter: its name (made up where it has none), and its declaration without a default.
 
-    ``constant``: the tokens ``const`` of a value that is never changed, as in ``const unsigned int n``.
+    ``name_index`` is its name's token, -1 where it has none.  ``constant``: the tokens ``const`` of a value,
+    as in ``const unsigned int n``.
     """
 
     name: str
@@ -40,7 +41,13 @@ class Parameter:
     pack: bool
     invented: bool
     type_end: int
+    name_index: int
     constant: tuple[int, ...]
+
+    @property
+    def entry_name(self) -> str:
+        """What the kernel's entry calls it: a constant is initialised again each time that a body begins."""
+        return f"tm_{self.name}" if self.constant else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +308,8 @@ def _parameter(tokens: Sequence[Token], first: int, stop: int, number: int) -> P
     invented = name < 0
     spelled = f"tm_unnamed_{number}" if invented else tokens[name].text
     declaration = " ".join(token.text for token in tokens[first:stop])
-    constant = () if pack else _constant(tokens, first, stop)
-    return Parameter(spelled, declaration, pack, invented, tokens[stop - 1].end, constant)
+    constant = () if pack or invented else _constant(tokens, first, stop)
+    return Parameter(spelled, declaration, pack, invented, tokens[stop - 1].end, name, constant)
 
 
 def _constant(tokens: Sequence[Token], first: int, stop: int) -> tuple[int, ...]:

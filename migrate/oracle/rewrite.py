@@ -6,7 +6,8 @@ KERNEL   ``__global__ void k(T a, int n) { BODY }`` keeps its name and signature
          templates, default arguments and function pointers work by ordinary C++; its body becomes a closure,
          one copy of which each CUDA thread runs:
          ``{ auto tm_body = [=]() mutable { BODY }; kernel_entry(unit, ..., a, n); }``
-         (and begins again while that asks for it, with the parameters as they are then)
+         (and begins again while that asks for it, with the parameters as they are then; ``const int n`` is
+         passed as ``int tm_n``, of which the constant is a copy)
 LAUNCH   ``k<T><<<grid, block>>>(a, n)`` becomes ``(push_launch(grid, block), k<T>(a, n))``
 SHARED   ``__shared__ T x[4];`` becomes a static variable that announces itself when a block reaches it,
          outside of functions one with a registrar
@@ -118,15 +119,20 @@ class _Rewriter:
         for parameter in found:
             if parameter.invented:
                 self._insert(parameter.type_end, f" {parameter.name}")
-            for word in parameter.constant:  # verification enters kernels again with other values
-                self._replace(word, word, "")
+            if parameter.constant:
+                for word in parameter.constant:
+                    self._replace(word, word, "")
+                self._replace(parameter.name_index, parameter.name_index, parameter.entry_name)
         self._body(body, end, found)
         if self._at_namespace(index) and not self._is_template(index):
             self._entry(self.tokens[end].end, self.tokens[opening - 1].text, found)
 
     def _body(self, body: int, end: int, found: list[Parameter]) -> None:
-        names = "".join(f", {p.name}{'...' if p.pack else ''}" for p in found)
-        self._insert(self.tokens[body].start, "{ tm_enter: auto tm_body = [=]() mutable ", before=True)
+        names = "".join(f", {p.entry_name}{'...' if p.pack else ''}" for p in found)
+        # Verification enters kernels again with other values, of constants too.
+        again = "".join(f" {p.declaration}({p.entry_name});" for p in found if p.constant)
+        enter = "tm_enter: ;" if again else "tm_enter:"
+        self._insert(self.tokens[body].start, f"{{ {enter}{again} auto tm_body = [=]() mutable ", before=True)
         self._insert(
             self.tokens[end].end,
             f"; if (::tm_oracle::kernel_entry({self.unit}, typeid(tm_body), tm_body{names}))"

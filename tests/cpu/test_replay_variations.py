@@ -135,6 +135,35 @@ def test_branches_that_need_more_than_another_scalar(tmp_path: Path, statement: 
     assert found.status.value == "verified", found.reason
 
 
+CONSTANTS = """
+struct Scale {
+  float k;
+  __device__ float of(float v) { return 0; }
+  __device__ float of(float v) const { return k * v + 2; }
+ private:
+  float *data() { return &k; }
+ public:
+  __device__ const float *data() const { return &k; }
+};
+template <class T> struct Kind { static constexpr int value = 1; };
+template <class T> struct Kind<const T> { static constexpr int value = 2; };
+__device__ int pick(int &) { return 3; }
+__device__ int pick(const int &) { return 4; }
+__global__ void k(const float *x, float *y, const int n, const Scale scale) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = scale.of(x[i]) + Kind<decltype(n)>::value + 8 * pick(n) + *scale.data();
+}
+"""
+
+
+def test_constant_parameters_stay_constant_in_the_original(tmp_path: Path) -> None:
+    """Other functions are chosen for what is not constant."""
+    source = program(tmp_path, CONSTANTS)
+    source.write_text(source.read_text().replace("(x, y, n, 1)", "(x, y, n, Scale())"))
+    found = only(convert(source))
+    assert found.status.value == "verified", found.reason
+
+
 INTEGERS = """
 __global__ void k(const unsigned char *x, float *y, int n, int mode) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
