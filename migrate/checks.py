@@ -41,17 +41,18 @@ def check_file(
     path: PurePosixPath,
     kernels: Sequence[KernelResult],
     options: Sequence[tuple[str, object]],
-    others: Sequence[str] = (),
+    **paths: Sequence[str],
 ) -> str:
     """The text of ``test_NAME_tile.py``; `path` leads from its folder to the source.
 
-    `others` lead to the other source files of its program.
+    `paths` are further arguments of ``verify`` that lead from there: the program's other `sources`.
     """
     expected = {k.name: k.status.value for k in kernels if k.status is not Status.REFUSED}
     rows = "".join(f'    "{kernel}": "{status}",\n' for kernel, status in sorted(expected.items()))
     arguments = "".join(f", {word}={value!r}" for word, value in options if value)
-    if others:
-        arguments += ", sources=[" + ", ".join(f'HERE / "{other}"' for other in others) + "]"
+    for word, found in paths.items():
+        if found:
+            arguments += f", {word}=[" + ", ".join(f'HERE / "{each}"' for each in found) + "]"
     return _TEMPLATE.format(
         tile=f"{name}_tile.py",
         source=path.name,

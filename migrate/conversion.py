@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tmigrate.diagnostics import SourceError
 from tmigrate.emission import lifted_module, texts_of, through_text
-from tmigrate.inputs import Input
+from tmigrate.inputs import Input, check_file
 from tmigrate.on_disk import check_edits, from_disk, judged_as_written, kernel_files
 from tmigrate.options import ConvertOptions
 from tmigrate.patching import refuse_patch
@@ -36,7 +36,11 @@ def with_settings(step: Step[Found]) -> Step[Found]:
 
     @wraps(step)
     def completed(path: Path, options: ConvertOptions) -> Found:
-        return step(path, find_settings(path, options.output).merged(path, options))
+        own = find_settings(path, options.output).merged(path, options)
+        faults = [fault for file in own.companions if (fault := check_file(file).fault) is not None]
+        if faults:
+            raise SourceError(faults)
+        return step(path, own)
 
     return completed
 

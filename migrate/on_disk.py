@@ -45,7 +45,8 @@ def from_disk(plan: Plan, options: ConvertOptions) -> Plan:
         else:
             lift = None if same_code(thread, function, tile, written) else _lift(kernel, written)
             kernels.append(replace(kernel, function=function, lift=lift))
-    return replace(plan, module=thread or plan.module, kernels=tuple(kernels), tile=tile)
+    module = thread or plan.module
+    return replace(plan, module=module, kernels=tuple(kernels), tile=tile, planned=plan.module)
 
 
 def _read(file: Path, name: str) -> Module | None:

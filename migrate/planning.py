@@ -60,6 +60,7 @@ class Plan:
     """All kernels of a file; `parsed` is false where the source could not be understood at all.
 
     `tile` is NAME_tile.py as it was read from the disk: the lifts and the helpers that they call stand in it.
+    `planned` is then the module that the source gives, which the files on the disk may no longer be.
     """
 
     source: Path
@@ -68,6 +69,7 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     parsed: bool = True
     tile: Module | None = None
+    planned: Module | None = None
 
     @property
     def lifts(self) -> Mapping[str, Function]:

@@ -73,7 +73,9 @@ def _check_text(path: Path, folder: Path, result: InputResult, options: ConvertO
     relative = PurePosixPath(os.path.relpath(path, folder).replace(os.sep, "/"))
     others = [os.path.relpath(file, folder).replace(os.sep, "/") for file in options.companions]
     chosen = (("arguments", options.arguments), ("defines", options.defines), ("standard", options.standard))
-    return check_file(path.stem, relative, result.kernels, chosen, sorted(others))
+    headers = [os.path.relpath(each, folder).replace(os.sep, "/") for each in options.include_folders]
+    found = {"sources": sorted(others), "include_folders": headers}
+    return check_file(path.stem, relative, result.kernels, chosen, **found)
 
 
 def _chosen(options: ConvertOptions) -> dict[str, object]:

@@ -28,6 +28,7 @@ from tmigrate.verification.flags import compile_flags
 from tmigrate.verification.harness import Harness, including, make_harness, write_launches
 from tmigrate.verification.launch_sites import block_sizes, has_main
 from tmigrate.verification.lone import Found, find_launches
+from tmigrate.verification.mangling import same_kernel
 from tmigrate.verification.probing import Prepared
 from tmigrate.verification.replay import Outcome, replay
 from tmigrate.verification.report import Launch, Replay
@@ -59,7 +60,13 @@ def compare(
         return generated_replay(plan, thread, lifted, options, kernels, options.verify_seconds)
     sources = [plan.source, *options.companions]
     outcome = replay(
-        sources, compile_flags(options), options.arguments, thread, lifted, options.verify_seconds
+        sources,
+        compile_flags(options),
+        options.arguments,
+        thread,
+        lifted,
+        options.verify_seconds,
+        plan.planned,
     )
     short = [k.name for k in plan.kernels if k.name in kernels and _falls_short(k, outcome)]
     left = options.verify_seconds - (time.monotonic() - started)
@@ -172,7 +179,8 @@ class _Runner:
     def _replay(self, launches: Launches, seconds: float) -> Outcome:
         arguments = [str(self._file(launches))]
         flags = compile_flags(self.options)
-        return replay(self._sources(), flags, arguments, self.thread, self.lifted, seconds)
+        planned = self.plan.planned
+        return replay(self._sources(), flags, arguments, self.thread, self.lifted, seconds, planned)
 
     def build(self) -> None:
         """Compile the program before it is needed; what fails here fails again, and is told, in replay."""
@@ -207,7 +215,7 @@ class _Runner:
                 broken = launch.original != "ok" or launch.violations > 0
                 if ordinal < len(places) and (broken or (launch.schedule_bytes > 0 and not lasting)):
                     bad.add(places[ordinal])
-            if any(v.kernel == symbol for v in outcome.violations):
+            if any(same_kernel(v.kernel, symbol) for v in outcome.violations):
                 bad |= self._violating(launches, places, symbol)
             if places and places[0] in bad:
                 bad |= set(places)
@@ -226,7 +234,7 @@ class _Runner:
         except TmigrateError:
             return False
         ended = run(built, [str(self._file([launch]))], Limits(seconds=min(10.0, self.seconds)))
-        return any(report.kernel == symbol for report in ended.reports)
+        return any(same_kernel(report.kernel, symbol) for report in ended.reports)
 
 
 def _stored(name: str, text: str) -> Path:
@@ -240,7 +248,7 @@ def _stored(name: str, text: str) -> Path:
 
 def _why(outcome: Outcome, symbols: Mapping[str, str], name: str) -> str:
     symbol = next(s for s, n in symbols.items() if n == name)
-    found: Sequence[Report] = [v for v in outcome.violations if v.kernel == symbol]
+    found: Sequence[Report] = [v for v in outcome.violations if same_kernel(v.kernel, symbol)]
     if not found:
         return "the original fails in the launches that were generated"
     first = found[0]

@@ -16,6 +16,7 @@ from tmigrate.tilelang.ir.expressions import Call
 from tmigrate.tilelang.ir.intrinsics import INTRINSICS, Effect
 from tmigrate.tilelang.ir.module import Function, Module
 from tmigrate.tilelang.ir.node import walk
+from tmigrate.verification.mangling import same_kernel
 from tmigrate.verification.report import Launch
 from tmigrate.verification.verdict import Verdict, evidence_of, judge, judge_lift
 
@@ -116,7 +117,7 @@ def _judged(kernel: KernelPlan, thread: Module, outcome: Outcome) -> Judged:
             Verdict(Status.CONVERTED, fault.code, fault.message.splitlines()[0]), diagnostics=(fault,)
         )
     points = dict(enumerate(outcome.converted.thread.points(kernel.name)))
-    violations = [v for v in outcome.violations if v.kernel == kernel.symbol]
+    violations = [v for v in outcome.violations if same_kernel(v.kernel, kernel.symbol)]
     evidence = evidence_of(
         outcome.replay,
         kernel.symbol,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
@@ -51,6 +52,33 @@ def source_name(symbol: str, definition: str) -> str | None:
         return definition or symbol or None
     name = _without_parameters(text.replace("(anonymous namespace)::", "")).removeprefix("void ")
     return None if "{lambda" in name or "'" in name else name
+
+
+def same_kernel(one: str, other: str) -> bool:
+    """Whether two mangled names are one kernel's, as clang and as gcc write it.
+
+    Compilers disagree on the L of internal linkage in templates' names.
+
+    >>> same_kernel("_ZL1kILi3EEvPi", "_Z1kILi3EEvPi")
+    True
+    """
+    return one == other or _without_linkage(one) == _without_linkage(other)
+
+
+def _without_linkage(symbol: str) -> str:
+    """Identifiers and literals are copied whole: `7counterL`, `Li3E`."""
+    kept, at = "", 0
+    while at < len(symbol):
+        identifier = re.match(r"\d+", symbol[at:])
+        if identifier:
+            end = at + len(identifier[0]) + int(identifier[0])
+        elif literal := re.match(r"L[a-z][^E]*E", symbol[at:]):
+            end = at + len(literal[0])
+        else:
+            end = at + 1
+        kept += "" if re.match(r"L\d", symbol[at:]) else symbol[at:end]
+        at = end
+    return kept
 
 
 def parameter_types(symbol: str) -> str | None:

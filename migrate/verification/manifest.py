@@ -77,6 +77,7 @@ class KernelEntry:
     watched: bool = False
     constants: tuple[int, ...] = ()
     thresholds: tuple[float, ...] = ()
+    exhaustive: bool = False
     noted: str = ""  # for each coverage byte 1 where it is not required
 
 
@@ -112,6 +113,8 @@ def _kernel_rows(kernel: KernelEntry) -> list[tuple[str, ...]]:
     rows.append(("watched", "yes" if kernel.watched else "no"))
     if kernel.constants:
         rows.append(("constants", *map(str, kernel.constants)))
+    if kernel.exhaustive:
+        rows.append(("exhaustive", "yes"))
     if kernel.thresholds:
         rows.append(("thresholds", *map(repr, kernel.thresholds)))
     return rows

@@ -107,6 +107,7 @@ class Converted:
     shadow: BuiltKernels
     lifted: BuiltKernels
     lifts: Mapping[str, Function]
+    planned: Module | None = None  # what the source gives, where `module` was read from the disk
 
 
 def build_for_replay(thread: Module, lifted: Module | None) -> Converted:
@@ -141,7 +142,12 @@ def write_objects(path: Path, *units: Converted) -> None:
 def _entry(thread: Function, converted: Converted) -> KernelEntry:
     lift = converted.lifts.get(thread.name)
     points = converted.thread.points(thread.name)
+    planned = converted.planned.function(thread.name) if converted.planned is not None else None
     constants, thresholds = compared_constants(converted.module, thread)
+    if converted.planned is not None and planned is not None:
+        more, limits = compared_constants(converted.planned, planned)
+        constants = tuple(dict.fromkeys((*more, *constants)))
+        thresholds = tuple(dict.fromkeys((*limits, *thresholds)))
     return KernelEntry(
         name_in_unit(thread.symbol, converted.thread.unit),
         thread=converted.thread.version(thread.name),
@@ -155,5 +161,6 @@ def _entry(thread: Function, converted: Converted) -> KernelEntry:
         any_block=works_alone(converted.module, thread),
         watched=is_watched(converted.module, thread),
         constants=constants,
+        exhaustive=planned is not None,
         thresholds=thresholds,
     )

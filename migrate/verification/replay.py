@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tmigrate.diagnostics import TmigrateError
@@ -40,8 +40,12 @@ def replay(
     thread: Module,
     lifted: Module | None,
     seconds: float,
+    planned: Module | None = None,
 ) -> Outcome:
     """Build everything and run the program of `sources` under replay for at most about `seconds`.
+
+    `planned` is what the source gives where `thread` was read from the disk: an edit may have dropped a
+    branch, so all that the source compares with is tried.
 
     Compiling does not count: it takes longest when a machine meets tmigrate for the first time.
 
@@ -52,7 +56,7 @@ def replay(
         folder = Path(name)
         original = pool.submit(build, sources, list(flags), mode="oracle")
         checked = pool.submit(build, sources, list(flags), mode="check")
-        converted = build_for_replay(thread, lifted)
+        converted = replace(build_for_replay(thread, lifted), planned=planned)
         manifest = folder / "manifest"
         write_objects(manifest, converted)
         built = original.result()

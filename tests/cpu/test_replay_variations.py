@@ -243,3 +243,56 @@ def test_the_sign_of_a_nan_is_nobodys_promise(tmp_path: Path) -> None:
         "}",
     )
     assert only(convert(source)).status.value == "verified"
+
+
+LOST = """
+__global__ void k(const float *x, float *y, int n, int mode) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float v = x[i];
+  if (mode == 77) v = 5;
+  y[i] = v;
+}
+"""
+
+
+def test_a_branch_that_an_edit_lost_is_missed(tmp_path: Path) -> None:
+    """What is left is covered as a whole: only the source knows of 77."""
+    source = program(tmp_path, LOST)
+    assert only(convert(source)).status.value == "verified"
+    for name in ("k_thread.py", "k_tile.py"):
+        lines = (tmp_path / name).read_text().splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if "mode == 77" in line)
+        (tmp_path / name).write_text("".join(lines[:at] + lines[at + 2 :]))
+    found = only(verify(source))
+    assert (found.status.value, found.code) == ("refused", "TM4101")
+
+
+FLAGS = """
+__global__ void k(const int *flags, const int *x, int *y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  if (flags[i] == 0) y[i] = x[i] * 3;
+  else y[i] = x[i];
+}
+int main() {
+  int *flags, *x, *y;
+  cudaMallocManaged(&flags, 400);
+  cudaMallocManaged(&x, 400);
+  cudaMallocManaged(&y, 400);
+  for (int i = 0; i < 100; i++) flags[i] = 2 + i % 2, x[i] = i + 2;
+  k<<<2, 64>>>(flags, x, y, 100);
+  cudaDeviceSynchronize();
+}
+"""
+
+
+def test_zeros_everywhere_are_not_all_that_is_tried(tmp_path: Path) -> None:
+    """They reach the branch, where 0 * 3 is 0 * 5."""
+    (tmp_path / "k.cu").write_text(FLAGS)
+    assert only(convert(tmp_path / "k.cu")).status.value == "verified"
+    for name in ("k_thread.py", "k_tile.py"):
+        text = (tmp_path / name).read_text()
+        assert "3 * x[i]" in text or "x[i] * 3" in text
+        (tmp_path / name).write_text(text.replace("3 * x[i]", "5 * x[i]").replace("x[i] * 3", "x[i] * 5"))
+    assert only(verify(tmp_path / "k.cu")).code == "TM4101"

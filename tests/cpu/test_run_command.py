@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from command_support import SOURCE, THREAD, TILE, replace_once, tmigrate
+
+from tmigrate.oracle import build
 
 BREAK = {"TMIGRATE_RUN_BREAK": "1"}
 
@@ -60,3 +63,40 @@ def test_a_kernel_that_does_not_convert_keeps_the_program_from_running(tmp_path:
     done = tmigrate(tmp_path, "run", "k.cu")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("k.cu:2:5: error TM1016: ")
+
+
+STATIC_TEMPLATE = """
+#include <cstdio>
+namespace part {
+template <int N> static __global__ void add(int *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += N;
+}
+}
+int main() {
+    int *x, host[200];
+    cudaMalloc(&x, sizeof host);
+    cudaMemset(x, 0, sizeof host);
+    part::add<3><<<4, 64>>>(x, 200);
+    cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%d\\n", host[199]);
+}
+"""
+
+
+def test_a_static_template_has_one_name_for_all_compilers(tmp_path: Path) -> None:
+    """gcc leaves the L of internal linkage out: the kernel was not found, and the program went on."""
+    (tmp_path / "k.cu").write_text(STATIC_TEMPLATE)
+    done = tmigrate(tmp_path, "convert", "k.cu")
+    assert done.returncode == 0 and "1 launch, " in done.stdout, done.stdout + done.stderr
+    assert tmigrate(tmp_path, "run", "k.cu").stdout == "3\n"
+
+
+def test_a_program_does_not_go_on_without_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(STATIC_TEMPLATE)
+    built = build(tmp_path / "k.cu", mode="run")
+    (tmp_path / "manifest").write_text("tmigrate-manifest\t1\n")
+    environment = {"TMIGRATE_RUN": str(tmp_path / "manifest")}
+    done = subprocess.run([built.executable], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not run: the manifest does not list it" in done.stderr

@@ -153,6 +153,21 @@ def test_static_kernels_and_variables_of_one_name_are_not_confused(tmp_path: Pat
     assert tmigrate(tmp_path, "run", ".").stdout == "1 2 2\n"
 
 
+def test_a_settings_file_may_name_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "add.cu").write_text(ADD)
+    (tmp_path / "tmigrate.toml").write_text('[program."add.cu"]\nsources = ["nowhere.cpp"]\n')
+    done = tmigrate(tmp_path, "convert", "add.cu", "--json")
+    (found,) = json.loads(done.stdout)["inputs"][0]["diagnostics"]
+    assert found["code"] == "TM5011" and "nowhere.cpp' does not exist" in found["message"]
+
+
+def test_the_pytest_file_finds_the_headers(tmp_path: Path) -> None:
+    kernel = '#include "inc.h"\n__global__ void k(int *x) { x[threadIdx.x] = VALUE; }\n'
+    write(tmp_path, {"inc/inc.h": "#define VALUE 3\n", "k.cu": kernel})
+    assert tmigrate(tmp_path, "convert", "k.cu", "--no-run", "-I", "inc", "-o", "out").returncode == 0
+    assert ', include_folders=[HERE / "../inc"]' in (tmp_path / "out" / "test_k_tile.py").read_text()
+
+
 def test_two_kernels_of_one_name_are_not_run(tmp_path: Path) -> None:
     """A launch names its kernel: the wrong one would run."""
     kernel = "namespace part { static __global__ void k(int *x) { *x = VALUE; } }\n"

@@ -452,7 +452,7 @@ class ExpressionCompiler:
         if isinstance(e, MakeArray):
             assert isinstance(e.type, ArrayType)
             parts += [self._zero(e.type.element)] * (e.type.count - len(parts))
-        return f"({', '.join(parts)},)"
+        return f"({', '.join(parts)},)" if parts else "()"
 
     def _zero(self, t: Type) -> str:
         if isinstance(t, ScalarType):

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,7 @@ void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel
   const std::string &kind = f[0];
   if (kind == "object" && f.size() == 3) m.objects[f[1]].path = f[2];
   else if (kind == "globals" && f.size() >= 2) m.objects[f[1]].globals.assign(f.begin() + 2, f.end());
-  else if (kind == "kernel" && f.size() == 2) kernel = &m.kernels[f[1]], kernel->name = f[1];
+  else if (kind == "kernel" && f.size() == 2) kernel = &m.kernels[without_linkage(f[1])], kernel->name = f[1];
   else if (!kernel) m.fault = "record outside a kernel: " + kind;
   else if (kind == "thread") kernel->thread = version_of(m, f);
   else if (kind == "shadow") kernel->shadow = version_of(m, f);
@@ -45,6 +46,7 @@ void read_record(Manifest &m, const std::vector<std::string> &f, Entry_of_kernel
   else if (kind == "noted" && f.size() == 2) kernel->noted = f[1];
   else if (kind == "blocks" && f.size() == 2) kernel->any_block = f[1] == "any";
   else if (kind == "watched" && f.size() == 2) kernel->watched = f[1] == "yes";
+  else if (kind == "exhaustive" && f.size() == 2) kernel->exhaustive = f[1] == "yes";
   else if (kind == "constants") for (size_t i = 1; i < f.size(); ++i) kernel->constants.push_back(std::strtoll(f[i].c_str(), nullptr, 10));
   else if (kind == "thresholds") for (size_t i = 1; i < f.size(); ++i) kernel->thresholds.push_back(std::strtod(f[i].c_str(), nullptr));
   else m.fault = "unknown record: " + kind;
@@ -110,6 +112,34 @@ void note(void *context, int kind, const char *message, const char *file, int li
 
 void count_barrier(void *context) { ++static_cast<Call *>(context)->barriers; }
 }  // namespace
+
+std::string without_linkage(const std::string &mangled) {
+  std::string kept;
+  for (size_t i = 0; i < mangled.size(); ++i) {
+    const bool number = mangled[i] >= '0' && mangled[i] <= '9', last = i + 1 == mangled.size();
+    if (number) { /* `7counter`: an identifier is copied whole */
+      size_t digits = i;
+      while (digits < mangled.size() && mangled[digits] >= '0' && mangled[digits] <= '9') ++digits;
+      const size_t end = std::min(mangled.size(), digits + std::strtoul(mangled.c_str() + i, nullptr, 10));
+      kept += mangled.substr(i, end - i);
+      i = end - 1;
+    } else if (mangled[i] == 'L' && !last && mangled[i + 1] >= 'a' && mangled[i + 1] <= 'z') { /* `Li3E` */
+      const size_t end = std::min(mangled.find('E', i), mangled.size() - 1);
+      kept += mangled.substr(i, end - i + 1);
+      i = end;
+    } else if (mangled[i] != 'L' || last || mangled[i + 1] < '0' || mangled[i + 1] > '9') {
+      kept += mangled[i];
+    }
+  }
+  return kept;
+}
+
+Entry_of_kernel *find_kernel(Manifest &manifest, const Launch &launch) {
+  const std::string name = without_linkage(launch.name);
+  auto found = manifest.kernels.find(name + "@" + std::to_string(launch.kernel->unit));
+  if (found == manifest.kernels.end()) found = manifest.kernels.find(name);
+  return found == manifest.kernels.end() ? nullptr : &found->second;
+}
 
 Manifest read_manifest(const char *path) {
   Manifest m;

@@ -38,6 +38,7 @@ struct Entry_of_kernel {
   bool integers = false;
   bool any_block = false; /* blocks of other shapes may be tried */
   bool watched = false;   /* a watch sees each access outside of an array: launches may be tried that perhaps make one */
+  bool exhaustive = false; /* all variations run, although all is covered: a branch may have been lost */
   std::vector<long long> constants; /* that the kernel compares integers with */
   std::vector<double> thresholds;   /* and floats */
   std::string noted;      /* '1' for coverage points that are not required */
@@ -54,9 +55,14 @@ struct Entry_of_kernel {
 
 struct Manifest {
   std::map<std::string, Object> objects;
-  std::map<std::string, Entry_of_kernel> kernels;
+  std::map<std::string, Entry_of_kernel> kernels; /* by name without_linkage */
   std::string fault;
 };
+
+/* Compilers disagree on the L of internal linkage in templates' names: `_ZL1kILi3EEvPi` is `_Z1kILi3EEvPi` to gcc. */
+std::string without_linkage(const std::string &mangled);
+/* The entry of the kernel that is launched; null where the manifest has none. */
+Entry_of_kernel *find_kernel(Manifest &manifest, const Launch &launch);
 
 /* Reads the manifest at `path`; faults are in .fault. */
 Manifest read_manifest(const char *path);

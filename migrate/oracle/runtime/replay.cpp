@@ -467,13 +467,13 @@ bool dispatch(const Launch &launch) {
     line("{\"event\": \"error\", \"message\": " + json_text(state.manifest.fault) + "}");
     state.manifest.fault.clear();
   }
-  auto found = state.manifest.kernels.find(launch.name);
-  if (found == state.manifest.kernels.end() || !found->second.thread.listed()) {
+  Entry_of_kernel *found = find_kernel(state.manifest, launch);
+  if (!found || !found->thread.listed()) {
     skip(nullptr, launch.name, "unlisted");
     emulate(launch, 0);
     return false;
   }
-  Entry_of_kernel &entry = found->second;
+  Entry_of_kernel &entry = *found;
   if (!entry.original) entry.original = (const void *)launch.kernel->run;
   if (entry.original != (const void *)launch.kernel->run) {
     skip(nullptr, launch.name, "namesake");

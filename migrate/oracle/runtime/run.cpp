@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "manifest.h"
 
 uint3 threadIdx, blockIdx;
@@ -53,10 +55,13 @@ bool only_thread() {
   return only && std::strcmp(only, "thread") == 0;
 }
 
-void missing(const std::string &name, const std::string &reason) {
-  if (++counts[name].missing == 1)
-    std::fprintf(stderr, "tmigrate: kernel %s is not run: %s\n", name.c_str(), reason.c_str());
-  set_error(cudaErrorInvalidDeviceFunction);
+/* The program must not go on without a kernel: not all look at errors. */
+[[noreturn]] void missing(const std::string &name, const std::string &reason) {
+  ++counts[name].missing;
+  std::fprintf(stderr, "tmigrate: kernel %s is not run: %s\n", name.c_str(), reason.c_str());
+  std::fflush(nullptr);
+  write_counts();
+  _exit(2);
 }
 }  // namespace
 
@@ -64,21 +69,21 @@ bool dispatch(const Launch &launch) {
   static const bool registered = std::atexit(write_counts) == 0;
   (void)registered;
   Manifest &m = manifest();
-  auto found = m.kernels.find(launch.name);
-  if (found == m.kernels.end()) return missing(launch.name, "the manifest does not list it"), false;
-  Entry_of_kernel &entry = found->second;
+  Entry_of_kernel *found = find_kernel(m, launch);
+  if (!found) missing(launch.name, "the manifest does not list it");
+  Entry_of_kernel &entry = *found;
   Call call;
   call.to_stdout = true;
   int result = TM_ASSUMPTION_FAILED;
   if (entry.lifted.listed() && !only_thread()) {
     const std::string fault = entry.lifted.resolve();
-    if (!fault.empty()) return missing(launch.name, fault), false;
+    if (!fault.empty()) missing(launch.name, fault);
     result = call_version(entry.lifted, launch, launch.kernel->arguments, nullptr, call);
     if (result != TM_ASSUMPTION_FAILED) ++counts[launch.name].lifted;
   }
   if (result == TM_ASSUMPTION_FAILED) {
     const std::string fault = entry.thread.resolve();
-    if (!fault.empty()) return missing(launch.name, fault), false;
+    if (!fault.empty()) missing(launch.name, fault);
     result = call_version(entry.thread, launch, launch.kernel->arguments, nullptr, call);
     ++counts[launch.name].thread;
   }

@@ -351,6 +351,9 @@ void Variations::add_resampled() {
                     }, dim3(0, 0, 0), true});
   };
   each("zero integers", [](const Array &a) { each_integer(a, [](int64_t) { return 0; }); });
+  for (const Array &a : arrays) /* and one array alone: zeros in all say little of what is computed */
+    if (is_integer(a.kind) && arrays.size() > 1)
+      list.push_back({"zeros in one array", dim3(0, 0, 0), [a] { each_integer(a, [](int64_t) { return 0; }); }, dim3(0, 0, 0), true});
   each("halved integers", [](const Array &a) { each_integer(a, [](int64_t x) { return x / 2; }); });
   each("other integers", [](const Array &a) {
     int64_t least = INT64_MAX, most = INT64_MIN;
@@ -359,11 +362,11 @@ void Variations::add_resampled() {
     const uint64_t range = (uint64_t)most - (uint64_t)least + 1;
     each_integer(a, [=](int64_t) { return (int64_t)((uint64_t)least + (range ? draw() % range : draw())); });
   });
-  const std::vector<long long> constants = kernel.constants;
-  if (!constants.empty())
-    each("compared integers", [constants](const Array &a) {
-      each_integer(a, [&](int64_t x) { return draw() % 2 ? x : (int64_t)constants[draw() % constants.size()]; });
-    });
+  std::vector<long long> constants = {0, 1, 2, 3};
+  constants.insert(constants.end(), kernel.constants.begin(), kernel.constants.end());
+  each("compared integers", [constants](const Array &a) {
+    each_integer(a, [&](int64_t x) { return draw() % 2 ? x : (int64_t)constants[draw() % constants.size()]; });
+  });
 }
 
 /* `if (n < 0) return`: -1 and the value's own negative. */
@@ -386,8 +389,9 @@ bool Variations::complete() const {
 /* Whether the variation at hand runs: all that must, and more where there is time to spare. */
 bool Variations::is_due() const {
   if (at < needed || !complete()) return true;
+  if (at >= special && at < doubtful) return false;
   const double used = (double)std::clock() / CLOCKS_PER_SEC;
-  return !(at >= special && at < doubtful) && used + used / (double)std::max<size_t>(at, 1) <= spare_seconds;
+  return kernel.exhaustive || used + used / (double)std::max<size_t>(at, 1) <= spare_seconds;
 }
 
 bool Variations::next() {
