@@ -40,6 +40,12 @@ from tmigrate.verification.verdict import evidence_of, judge, judge_lift
 ROOMS = ("front end", "lifting", "back end")
 Outputs = dict[str, str]
 Lines = frozenset[tuple[str, int]]
+# What optimisations may always answer, at the price of time alone: no product, no size, order matters.
+OPTIMISATIONS: tuple[tuple[str, str, object], ...] = (
+    ("tmigrate.tilelang.targets.cpu.products", "match_product", None),
+    ("tmigrate.tilelang.targets.cpu.functions", "likely_block_sizes", []),
+    ("tmigrate.tilelang.targets.cpu.build", "is_order_sensitive", True),
+)
 REFUSED = "refused"  # the part of the front end's outputs that no kernel comes from
 
 
@@ -54,6 +60,8 @@ class Input:
     outputs: Mapping[str, Outputs]  # by room
     lines: Mapping[str, Lines]  # by room: what it executes
     verdicts: Mapping[str, str]
+    alone: Outputs  # the C of each kernel by itself
+    unoptimised: tuple[Outputs, ...]  # the same without each of OPTIMISATIONS
 
     @property
     def name(self) -> str:
@@ -85,6 +93,38 @@ def sources(module: Module, lifted: Module | None) -> Iterator[tuple[str, str]]:
     if lifted is not None:
         yield "shadow", write_source(shadowed(module, lifted), SHADOW).text
         yield "lifted", write_source(lifted, LIFTED).text
+
+
+def alone(module: Module, lifted: Module | None) -> Outputs:
+    """The C of each kernel by itself."""
+    found: Outputs = {}
+    for k in module.kernels:
+        other = lifted.function(k.name) if lifted else None
+        mine = select(lifted, [other]) if lifted and other else None
+        found |= {f"{k.name} {role}": text for role, text in sources(select(module, [k]), mine)}
+    return found
+
+
+def unoptimised(module: Module, lifted: Module | None) -> tuple[Outputs, ...]:
+    """The same without each of the optimisations."""
+    found = []
+    for holder, name, answer in OPTIMISATIONS:
+        place = importlib.import_module(holder)
+        whole = getattr(place, name)
+        setattr(place, name, lambda *_, answer=answer: answer)
+        try:
+            found.append(alone(module, lifted))
+        finally:
+            setattr(place, name, whole)
+    return tuple(found)
+
+
+def _less_optimised(program: Input, module: Module, lifted: Module | None) -> bool:
+    """Whether each kernel's C is that of the unchanged rules, or theirs without an optimisation."""
+    made, known = alone(module, lifted), program.alone
+    return made.keys() == known.keys() and any(
+        all(made[part] in (known[part], without[part]) for part in made) for without in program.unoptimised
+    )
 
 
 def shadowed(module: Module, lifted: Module) -> Module:
@@ -134,12 +174,13 @@ def judge_program(room: str, program: Input, oracle: Built, rule: str) -> str:
         return _judge_lifts(program, oracle, module, made, known, rule)
     found = _worse(program.verdicts, verdicts(program.source, oracle, module, lifted))
     if found:
-        return (
-            "not reported" if found == "verified" else found if "TM4103:" not in found else "other coverage"
-        )
+        code = "other coverage" if "TM4103:" in found else found.partition(":")[0]
+        return "not reported" if found == "verified" else code
     changed = [part for part in known if made.get(part) != known[part]]
     same = all(part in made and assembly_of(made[part]) == assembly_of(known[part]) for part in changed)
-    return "same code" if same else "survived"
+    if same:
+        return "same code"
+    return "less optimised" if _less_optimised(program, module, lifted) else "survived"
 
 
 def _judge_front_end(program: Input, oracle: Built, made: Outputs, known: Outputs) -> str:
@@ -264,6 +305,9 @@ def verdicts(source: Path, oracle: Built, module: Module, lifted: Module | None)
         evidence = evidence_of(replayed, k.symbol, numbered, reads_clock=False, failure="")
         verdict = judge(evidence)
         found[k.name] = verdict.code or verdict.status.value
+        if verdict.code == "TM4101":
+            ends = [launch.thread.verdict for launch in evidence.counted if launch.thread]
+            found[k.name] += f": {next((end for end in ends if end != 'equal'), 'printed')}"
         if verdict.code == "TM4103":
             places = ((p.location.line if p.location else 0, p.kind.value) for p in evidence.uncovered)
             found[k.name] += f": {', '.join(f'{line} {what}' for line, what in sorted(set(places)))}"

@@ -9,7 +9,8 @@ Each mutant runs in a child process whose imports hand out the changed module; n
   other coverage, not reported: the suite's faulty programs are not reported as they are;
 * survived: the output differs, and everything is as verified as before;
 * no fault, as a machine shows: the same output; the same code (the C compiler finds the same instructions, or
-  only the order of commutative operands differs); less lifted: a lift less, or without a rule; more lifted: a
+  only the order of commutative operands differs); less optimised: the C of each kernel as the unchanged rules
+  make it, or make it without one optimisation; less lifted: a lift less, or without a rule; more lifted: a
   lift more, which both checks bear out; other message: only what is said of refused kernels, or places in the
   source; more converted: a refused kernel converts and is verified; all others are as they were;
 * not reached: the suite never executes the line (the mutant is not run).
@@ -46,7 +47,15 @@ HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
 SECONDS = 60.0
 SUITE = ("rule_suite", "replaying", "equivalence", "mutants", "operators", "places")
-NO_FAULT = ("same output", "other message", "same code", "less lifted", "more lifted", "more converted")
+NO_FAULT = (
+    "same output",
+    "other message",
+    "same code",
+    "less optimised",
+    "less lifted",
+    "more lifted",
+    "more converted",
+)
 # No rules: options as data, clang's prototypes, and calls of kernels from Python.  No kernel that was CUDA
 # goes through the last two.
 LEFT_OUT = (
@@ -129,7 +138,9 @@ def _prepared(source: Path) -> tuple[bytes, str]:
     built = oracle.build(source)
     module = parse(thread, source.stem)
     verdicts = rule_suite.verdicts(source, built, module, parse(text, source.stem) if text else None)
-    program = rule_suite.Input(source, pickle.dumps(built), thread, text, made, lines, verdicts)
+    lifts = parse(text, source.stem) if text else None
+    by_itself = rule_suite.alone(module, lifts), rule_suite.unoptimised(module, lifts)
+    program = rule_suite.Input(source, pickle.dumps(built), thread, text, made, lines, verdicts, *by_itself)
     good = sum(state in ("verified", "shown") for state in verdicts.values())
     others = {name: state for name, state in verdicts.items() if state not in ("verified", "shown")}
     said = f"{source.stem}: {good} verified or shown, others {others}, lifts that fail {failed}"
