@@ -61,7 +61,7 @@ def run_inputs(
                 for future in futures:
                     future.cancel()
                 for worker in workers:
-                    worker.kill()  # its thread meets the end of the connection
+                    worker.end()  # its thread meets the end of the connection
                 raise
     finally:
         for worker in workers:
@@ -127,6 +127,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
+        self._ended = False
 
     def do(self, step: str, path: str, options: ConvertOptions) -> InputResult:
         """The result of one input, whatever happens to the child."""
@@ -180,6 +181,8 @@ class Worker:
             start_new_session=True,
         )
         theirs.close()
+        if self._ended:  # the interrupt came while the child was being started
+            self.kill()
         self._connection = ours
         return ours
 
@@ -199,6 +202,11 @@ class Worker:
         if process is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the child for good, also one that another thread is just starting."""
+        self._ended = True
+        self.kill()
 
     def stop(self) -> None:
         """End the child, so that the next input gets a new one."""
